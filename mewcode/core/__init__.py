@@ -1,0 +1,1 @@
+"""Values that every part shares: no I/O, no third party but msgspec."""
