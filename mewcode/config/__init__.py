@@ -1,0 +1,1 @@
+"""Configuration: its shape, its layers, where each value came from."""

@@ -1,0 +1,71 @@
+"""What a project's config may not set on its own.
+
+A file that came with a repository was written by strangers. Until the user trusts the folder it may not run a
+command, say where requests and keys go, or loosen a permission. It may always tighten: ``permissions.deny``
+and ``ask`` count at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mewcode.config.key_path import KeyPath
+from mewcode.config.layers import Layer
+from mewcode.core.access import Mode
+
+# Tightest first. An untrusted project may go left of what the user's own layers say, never right.
+_TIGHTNESS: tuple[Mode, ...] = ("plan", "dont-ask", "default", "accept-edits", "bypass")
+_FREE_MODES: tuple[Mode, ...] = ("plan", "dont-ask", "default")
+
+_NEEDS_TRUST = {
+    "hooks": "it runs commands",
+    "sandbox": "it says what commands may do",
+    "providers": "it says where requests and keys go",
+    "provider": "it says where requests go",
+}
+_ALLOW = "it allows tools without asking"
+_MODE = "it loosens what is asked"
+_WITH_PROVIDER = "it goes with the provider of this file"
+
+
+def never_allowed(layer: Layer) -> list[KeyPath]:
+    """Keys that a project's file may not set even where the folder is trusted."""
+    return [("permissions", "mode")] if _section(layer, "permissions").get("mode") == "bypass" else []
+
+
+def needing_trust(layer: Layer, mode_before: Mode) -> dict[KeyPath, str]:
+    """The keys of a project's file that need trust, each with the reason.
+
+    ``mode_before`` is the permission mode of the layers below. An empty section sets nothing.
+    """
+    found: dict[KeyPath, str] = {
+        (key,): reason for key, reason in _NEEDS_TRUST.items() if layer.values.get(key)
+    }
+    if ("provider",) in found:
+        # The names of models are free, but these are meant for the provider that is left out.
+        found |= {(key,): _WITH_PROVIDER for key in ("model", "small_model") if layer.values.get(key)}
+    permissions = _section(layer, "permissions")
+    if permissions.get("allow"):
+        found[("permissions", "allow")] = _ALLOW
+    mode = permissions.get("mode")
+    if mode and mode != "bypass":
+        looser = _TIGHTNESS.index(mode) > _TIGHTNESS.index(mode_before)
+        if looser or mode not in _FREE_MODES:
+            found[("permissions", "mode")] = _MODE
+    return found
+
+
+def without(layer: Layer, keys: list[KeyPath]) -> Layer:
+    """The layer with the given keys left out."""
+    values = {key: dict(item) if isinstance(item, dict) else item for key, item in layer.values.items()}
+    for *sections, last in keys:
+        section = values
+        for part in sections:
+            section = section[part]
+        section.pop(last, None)
+    return Layer(layer.name, values, layer.spots, layer.path, layer.content)
+
+
+def _section(layer: Layer, name: str) -> dict[str, Any]:
+    section: dict[str, Any] = layer.values.get(name) or {}
+    return section

@@ -1,0 +1,1 @@
+"""Files, locks, processes: what every part stands on."""

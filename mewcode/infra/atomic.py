@@ -1,0 +1,47 @@
+"""Files are replaced whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from mewcode.core.ids import new_id
+
+
+def write_atomic(path: Path, data: bytes, *, mode: int | None = 0o600, durable: bool = True) -> None:
+    """Writes ``data`` beside ``path``, syncs, and renames it over ``path``; raises OSError, leaving the old.
+
+    ``mode``: permission bits of the new file; None takes what the umask gives. ``durable=False`` leaves the
+    sync out (for files that can be made again).
+    """
+    temporary = path.with_name(f".{path.name[:40]}.{new_id(8)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+    descriptor = os.open(temporary, flags, 0o666 if mode is None else mode)
+    try:
+        try:
+            if mode is not None:
+                os.fchmod(descriptor, mode)
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            if durable:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if durable:
+        sync_dir(path.parent)
+
+
+def sync_dir(folder: Path) -> None:
+    """Makes a rename or a new name in ``folder`` durable. A file system that cannot is left alone."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError:  # some network and FUSE file systems refuse to sync a folder
+        return
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,75 @@
+"""Where things live: the user folder, the workspace's root, its project folder.
+
+Nothing here is read at import; the environment and the folder started in are arguments.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT_DIR = ".mewcode"
+
+# Kept out of version control unless the user decides otherwise by editing the file.
+_GITIGNORE = """\
+# Made by MewCode: what is private stays out of version control.
+sessions/
+memory/
+trash/
+*.local.*
+*.lock
+.gitignore
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """``cwd``: the folder started in. ``root``: the git work tree's top, else ``cwd``. ``user``: the user
+    folder (``~/.mewcode``). ``project``: the project folder. All absolute; none need exist."""
+
+    cwd: Path
+    root: Path
+    user: Path
+    project: Path
+
+
+def find_places(cwd: Path, environ: Mapping[str, str]) -> Places:
+    """Finds the folders for a start in ``cwd`` by looking for ``.git`` upwards; runs no process."""
+    cwd = cwd.resolve()
+    home = Path(environ.get("HOME") or Path.home())
+    user = Path(environ.get("MEWCODE_HOME") or home / PROJECT_DIR).expanduser().absolute()
+    root = _git_top(cwd) or cwd
+    project = root / PROJECT_DIR
+    if project == user or (project.exists() and user.exists() and project.samefile(user)):
+        project = user / "home-project"
+    return Places(cwd, root, user, project)
+
+
+def _git_top(start: Path) -> Path | None:
+    for folder in (start, *start.parents):
+        if (folder / ".git").exists():
+            return folder
+    return None
+
+
+def private_dir(path: Path) -> Path:
+    """Makes a folder of ours (0700), its missing parents likewise, and returns it. Raises OSError."""
+    if not path.is_dir():
+        private_dir(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def project_dir(places: Places) -> Path:
+    """Makes the project folder, with the ``.gitignore`` of first use. Raises OSError."""
+    folder = private_dir(places.project)
+    ignore = folder / ".gitignore"
+    try:
+        descriptor = os.open(ignore, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return folder
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(_GITIGNORE)
+    return folder

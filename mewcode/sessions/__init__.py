@@ -1,0 +1,1 @@
+"""The archive: a JSONL file for each session."""

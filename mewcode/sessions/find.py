@@ -1,0 +1,117 @@
+"""Finds sessions in a project's folder of sessions, without reading more of them than their beginning."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import msgspec
+
+from mewcode.core.errors import SessionError
+from mewcode.infra.terminal_text import safe_line
+from mewcode.sessions.append_file import CONVERSATION
+from mewcode.sessions.record import WireMessage, decode_line, from_wire
+
+_HEAD = 1 << 20
+"""Bytes of a file that are searched for the first prompt."""
+_NAMED = 5
+"""Sessions that an error names at most."""
+
+
+class SessionInfo(msgspec.Struct, frozen=True):
+    """``updated``: Unix time of the last write. ``size`` in bytes. ``first_prompt``: one line, safe to show,
+    at most 200 characters; empty where none stands in the first megabyte."""
+
+    id: str
+    path: Path
+    updated: float
+    size: int
+    first_prompt: str
+
+
+def newest_session(sessions_dir: Path) -> Path | None:
+    """The folder of the session that was written last; None where there is none."""
+    return max(_scan(sessions_dir), default=(0.0, 0, None), key=_age)[2]
+
+
+def list_sessions(sessions_dir: Path) -> list[SessionInfo]:
+    """All sessions, the newest first. A session that cannot be read has no first prompt."""
+    found = sorted(_scan(sessions_dir), key=_age, reverse=True)
+    return [SessionInfo(path.name, path, updated, size, _first_prompt(path)) for updated, size, path in found]
+
+
+def find_session(sessions_dir: Path, wanted: str) -> Path:
+    """The session of that id or unique beginning of an id; raises SessionError, naming what there is.
+
+    ``wanted`` comes from outside: it is compared with names and never becomes part of a path.
+    """
+    found = sorted(_scan(sessions_dir), key=_age, reverse=True)
+    names = [path.name for _, _, path in found]
+    if wanted in names:
+        return sessions_dir / names[names.index(wanted)]
+    matching = [name for name in names if name.startswith(wanted)] if wanted else []
+    if len(matching) == 1:
+        return sessions_dir / matching[0]
+    shown = safe_line(wanted, 60)
+    if matching:
+        raise SessionError(
+            f"{len(matching)} sessions begin with {shown!r}: {_listed(matching)}.",
+            "Give more of the id.",
+        )
+    if not names:
+        raise SessionError(f"There is no session {shown!r}: this workspace has none yet.")
+    raise SessionError(f"There is no session {shown!r}.", f"The nearest: {_listed(_nearest(wanted, names))}.")
+
+
+def _age(found: tuple[float, int, Path | None]) -> tuple[float, str]:
+    return found[0], found[2].name if found[2] else ""
+
+
+def _scan(sessions_dir: Path) -> list[tuple[float, int, Path]]:
+    """Time, size and folder of each session. Symbolic links are not followed, empty files are none."""
+    found = []
+    try:
+        with os.scandir(sessions_dir) as entries:
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:  # no folder yet, or none that may be read: no sessions either way
+        return []
+    for name in names:
+        folder = sessions_dir / name
+        try:
+            status = os.stat(folder / CONVERSATION, follow_symlinks=False)
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode) and status.st_size:
+            found.append((status.st_mtime, status.st_size, folder))
+    return found
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(safe_line(name, 60) for name in names[:_NAMED]) + (
+        f" and {more} more" if more > 0 else ""
+    )
+
+
+def _nearest(wanted: str, names: list[str]) -> list[str]:
+    """The names most like what was asked for, else the newest."""
+    import difflib  # only on the way to an error
+
+    return difflib.get_close_matches(wanted[:100], names, 3, 0.5) or names[:3]
+
+
+def _first_prompt(folder: Path) -> str:
+    left = _HEAD
+    try:
+        with open(folder / CONVERSATION, "rb") as stream:
+            while left > 0 and (line := stream.readline(left)):
+                left -= len(line)
+                record = decode_line(line)
+                if isinstance(record, WireMessage) and record.role == "user":
+                    message = from_wire(record)
+                    if message.origin == "user" and message.text.strip():
+                        return safe_line(message.text)
+    except OSError:  # deleted or locked away meanwhile: it is listed without its prompt
+        return ""
+    return ""

@@ -1,0 +1,192 @@
+"""One line of ``conversation.jsonl``: a message or a control record. Pure: no file, no clock.
+
+A message has no ``type``: ``{"id", "parent", "role", "content", "tool_calls", "tool_results", "ts", "model",
+"origin", "usage", "provider_meta"}``, the last six where they say something. ``model`` stands on the first
+message and where it changes. Control records:
+
+    {"type": "session", "id", "version": 1, "ts", "cwd", "mode", "provider", "model", "mewcode"}
+                                                      what was started, first in a file
+    {"type": "state", "ts", "mode"?, "model"?, "provider"?}
+                                                      a change in mid-session
+    {"type": "usage", "ts", "models": {model: tokens}, "cost_usd"}
+                                                      the totals of all that stands before it
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from mewcode._version import __version__
+from mewcode.core.codec import clean_value, decode_json, encode_json
+from mewcode.core.message import Message, Usage
+from mewcode.sessions.plain import number, read_plain, read_usage
+from mewcode.sessions.wire import WireMessage, from_wire, safe_call_id, to_wire
+
+__all__ = [
+    "CONTROL_TYPES",
+    "FORMAT_VERSION",
+    "Totals",
+    "WireMessage",
+    "decode_line",
+    "decode_strict",
+    "decode_value",
+    "encode_message",
+    "encode_record",
+    "from_wire",
+    "safe_call_id",
+    "session_record",
+    "state_record",
+    "totals_of",
+    "usage_record",
+]
+
+FORMAT_VERSION = 1
+CONTROL_TYPES = frozenset({"session", "state", "usage"})
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[WireMessage]:
+    """Made when a file is first read: to write needs none, and it takes about a millisecond."""
+    return msgspec.json.Decoder(WireMessage)
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """What a session has used: tokens by model, and the cost in US dollars (None: a price is unknown)."""
+
+    models: dict[str, Usage] = {}
+    cost_usd: float | None = 0.0
+
+
+def encode_message(
+    message: Message,
+    *,
+    ts: float,
+    parent: str | msgspec.UnsetType | None = msgspec.UNSET,
+    model: str | None = None,
+) -> bytes:
+    """The line of a message, with its ``\\n``. ``model`` is written where it is not None.
+
+    Never fails: lone surrogates become U+FFFD, NaN null, and arguments that JSON cannot hold their text.
+    """
+    wire = to_wire(message)
+    wire.ts = ts
+    wire.parent = parent
+    if model is not None:
+        wire.model = model
+    return _line(wire)
+
+
+def encode_record(record: dict[str, Any]) -> bytes:
+    """The line of a control record, with its ``\\n``. Never fails, as `encode_message`."""
+    return _line(record)
+
+
+def _line(value: WireMessage | dict[str, Any]) -> bytes:
+    try:
+        return encode_json(value) + b"\n"
+    except (TypeError, ValueError, RecursionError, OverflowError):
+        return encode_json(_writable(value, 40)) + b"\n"
+
+
+def _writable(value: Any, depth: int) -> Any:
+    """A value that JSON can hold: what it cannot, or what is nested deeper than ``depth``, as its text."""
+    if isinstance(value, msgspec.Struct):
+        named = {name: getattr(value, name) for name in value.__struct_fields__}
+        tag = value.__struct_config__.tag
+        return _writable({"type": tag, **named} if tag else named, depth)
+    if isinstance(value, dict) and depth:
+        kept = {str(key): item for key, item in value.items() if item is not msgspec.UNSET}
+        return clean_value({key: _writable(item, depth - 1) for key, item in kept.items()})
+    if isinstance(value, list | tuple) and depth:
+        return [_writable(item, depth - 1) for item in value]
+    if isinstance(value, str | int | float | None):
+        return clean_value(value)
+    return "(nested too deeply)" if isinstance(value, dict | list | tuple) else clean_value(str(value))
+
+
+def decode_line(line: bytes) -> WireMessage | dict[str, Any] | str:
+    """A message (see `from_wire`), a control record of a known type, or the reason why the line is neither.
+
+    Never raises.
+    """
+    try:
+        wire = _decoder().decode(line)
+    except (ValueError, RecursionError):
+        return _decode_slowly(line)
+    return wire if wire.type is None else _decode_slowly(line)
+
+
+def _decode_slowly(line: bytes) -> WireMessage | dict[str, Any] | str:
+    try:
+        value = decode_json(line)
+    except UnicodeError:
+        return "not UTF-8"
+    except ValueError as error:
+        return "nested too deeply" if isinstance(error.__cause__, RecursionError) else "not JSON"
+    return decode_value(value)
+
+
+def decode_strict(data: bytes | memoryview) -> WireMessage | dict[str, Any] | None:
+    """As `decode_line` for a piece of a broken line: None where it is not, from end to end, a record."""
+    try:
+        value = msgspec.json.decode(data)
+    except (ValueError, RecursionError):
+        return None
+    record = decode_value(value)
+    return None if isinstance(record, str) else record
+
+
+def decode_value(value: Any) -> WireMessage | dict[str, Any] | str:
+    """As `decode_line`, for a JSON value of any kind."""
+    if not isinstance(value, dict):
+        return "not an object"
+    kind = value.get("type")
+    if kind is None:
+        try:
+            return read_plain(value)
+        except RecursionError:
+            return "nested too deeply"
+    if isinstance(kind, str) and kind in CONTROL_TYPES:
+        return value
+    return "a record of an unknown type"
+
+
+def session_record(
+    session_id: str, *, ts: float, cwd: str, mode: str, provider: str, model: str
+) -> dict[str, Any]:
+    """The first record of a file."""
+    return {
+        "type": "session",
+        "id": session_id,
+        "version": FORMAT_VERSION,
+        "ts": ts,
+        "cwd": cwd,
+        "mode": mode,
+        "provider": provider,
+        "model": model,
+        "mewcode": __version__,
+    }
+
+
+def state_record(*, ts: float, mode: str = "", model: str = "", provider: str = "") -> dict[str, Any]:
+    """A change of what is named; what is empty stays as it was."""
+    changes = {"mode": mode, "model": model, "provider": provider}
+    return {"type": "state", "ts": ts, **{name: value for name, value in changes.items() if value}}
+
+
+def usage_record(totals: Totals, *, ts: float) -> dict[str, Any]:
+    """The totals of the session so far, all records before this one included."""
+    models = {name: msgspec.to_builtins(usage) for name, usage in totals.models.items()}
+    return {"type": "usage", "ts": ts, "models": models, "cost_usd": totals.cost_usd}
+
+
+def totals_of(record: dict[str, Any]) -> Totals:
+    """The totals of a ``usage`` record, as far as they make sense."""
+    models = record.get("models")
+    counts = models.items() if isinstance(models, dict) else ()
+    read = {str(name): usage for name, value in counts if (usage := read_usage(value)) is not None}
+    cost = record.get("cost_usd")
+    return Totals(read, None if cost is None else number(cost))
