@@ -59,6 +59,24 @@ class TrustStore:
         known = self._read()["made"].get(str(root.resolve()), {}).get(_file_name(path))
         return known is not None and known == content_hash(content)
 
+    def seal(self, root: Path, session_id: str) -> str:
+        """The mark of a session that this user's MewCode makes in this folder: nobody else can make it, for
+        it takes a key that is kept here. Empty where the key cannot be kept."""
+        name = str(root.resolve())
+        if name not in self._read()["keys"]:
+            fresh = os.urandom(16).hex()
+            try:
+                self._update(lambda state: state["keys"].setdefault(name, fresh))
+            except ConfigError as error:
+                self._notice(f"sessions of this folder will need trust to be continued: {error.message}")
+                return ""
+        return _mark(self._read()["keys"].get(name, ""), session_id)
+
+    def is_sealed(self, root: Path, session_id: str, seal: str) -> bool:
+        """Whether `seal` made this mark for a session of that id in this folder."""
+        key = self._read()["keys"].get(str(root.resolve()), "")
+        return bool(key) and bool(seal) and _mark(key, session_id) == seal
+
     def _read(self) -> dict[str, Any]:
         try:
             state = _parse(self.path)
@@ -93,7 +111,7 @@ class TrustStore:
     def _lock_path(self) -> Path:
         return self.path.with_name(TRUST_FILE + ".lock")
 
-    def _update(self, change: Callable[[dict[str, Any]], None]) -> None:
+    def _update(self, change: Callable[[dict[str, Any]], object]) -> None:
         # msgspec refuses the lone surrogates by which Python spells file names of other encodings.
         import json
 
@@ -158,13 +176,21 @@ def needs_trust(places: Places) -> list[str]:
     return phrases
 
 
+def _mark(key: str, session_id: str) -> str:
+    import hashlib
+
+    return (
+        hashlib.blake2b(os.fsencode(session_id), key=key.encode(), digest_size=16).hexdigest() if key else ""
+    )
+
+
 def _file_name(path: Path) -> str:
     # The last part is not followed: a link put in the file's place is another file, told by its content.
     return str(path.parent.resolve() / path.name)
 
 
 def _empty() -> dict[str, Any]:
-    return {"trusted": [], "made": {}}
+    return {"trusted": [], "made": {}, "keys": {}}
 
 
 def _parse(path: Path) -> dict[str, Any] | None:
@@ -185,11 +211,13 @@ def _parse(path: Path) -> dict[str, Any] | None:
     if not isinstance(state, dict):
         return None
     state = {**_empty(), **state}
-    trusted, made = state["trusted"], state["made"]
+    trusted, made, keys = state["trusted"], state["made"], state["keys"]
     sound = (
         isinstance(trusted, list)
         and all(isinstance(name, str) for name in trusted)
         and isinstance(made, dict)
         and all(isinstance(files, dict) for files in made.values())
+        and isinstance(keys, dict)
+        and all(isinstance(key, str) and len(key) <= 64 for key in keys.values())
     )
     return state if sound else None

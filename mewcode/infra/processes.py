@@ -11,7 +11,6 @@ What left the group (``setsid``, a daemon) cannot be ended portably; it is seen 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -213,6 +212,7 @@ def start_group(
     ``argv_for`` is given the number of the lifeline descriptor, which the command may write to.
     ``on_output`` gets the bytes as they come, ``on_end`` is called once when the group has ended by itself.
     """
+    import fcntl  # not at the top: there is none on Windows, where this module shall still be imported
     import subprocess
 
     output, output_end = os.pipe()

@@ -30,11 +30,13 @@ StateCallback = Callable[[str | None], None]
 class WriterOptions(TypedDict, total=False):
     """``now``: the clock. ``on_state``: called with `SessionWriter.failing` when that changes. ``prepare``:
     called each time before the session's folder is made, to make the project folder as it should be; may
-    raise OSError. ``calls``: the system calls."""
+    raise OSError. ``seal``: the mark for a session's id by which its maker is known again (see
+    `LoadedSession.seal`). ``calls``: the system calls."""
 
     now: Callable[[], float]
     on_state: StateCallback | None
     prepare: Callable[[], object] | None
+    seal: Callable[[str], str] | None
     calls: FileCalls
 
 
@@ -63,6 +65,7 @@ class SessionWriter:
         self._parent = parent
         self._now = options.get("now", time.time)
         self._prepare = options.get("prepare")
+        self._seal = options.get("seal")
         self._calls = options.get("calls", FileCalls())
         self._sync = SyncThread(self._calls)
         self._file: AppendFile | None = None
@@ -280,7 +283,8 @@ class SessionWriter:
             self._file = None
 
     def _session_line(self) -> bytes:
-        return encode_record(session_record(self.id, ts=self._now(), **self._about))
+        seal = self._seal(self.id) if self._seal is not None else ""
+        return encode_record(session_record(self.id, ts=self._now(), seal=seal, **self._about))
 
 
 async def open_waiting(

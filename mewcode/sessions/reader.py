@@ -32,7 +32,8 @@ class LoadedSession(msgspec.Struct, frozen=True):
     ``totals``: the last usage record, plus what the messages behind it used (in tokens; its cost stays).
     ``skipped``: lines or pieces of lines that were left out. ``salvaged``: records found at the end of a
     broken line. ``damage``: what was skipped or repaired, in words. ``last_ts``: Unix time of the last
-    record that has one, else 0. ``last_id``: what the next message follows.
+    record that has one, else 0. ``last_id``: what the next message follows. ``seal``: the mark of the
+    session record that names this session, empty where there is none.
     """
 
     id: str
@@ -47,6 +48,7 @@ class LoadedSession(msgspec.Struct, frozen=True):
     damage: list[str]
     last_ts: float
     last_id: str | None
+    seal: str = ""
 
 
 def load_session(folder: Path) -> LoadedSession:
@@ -101,6 +103,7 @@ class _Reading:
         self.damages = 0
         self.damage: list[str] = []
         self.about: dict[str, str] = {}
+        self.seals: dict[str, str] = {}
         self.model = ""  # what an assistant's record without a model inherits
         self.totals = Totals()
         self.used: dict[str, Usage] = {}  # since the last usage record
@@ -198,6 +201,7 @@ class _Reading:
                 self.about[name] = value
         if record["type"] == "session":
             self.model = self.about.get("model", "")
+            self.seals[str(record.get("id"))] = str(record.get("seal") or "")
 
     def finish(self, session_id: str) -> LoadedSession:
         more = self.damages - len(self.damage)
@@ -216,6 +220,7 @@ class _Reading:
             damage=self.damage,
             last_ts=self.last_ts,
             last_id=self.messages[-1].id if self.messages else None,
+            seal=self.seals.get(session_id, ""),
         )
 
     def _branch(self) -> tuple[Message, ...]:

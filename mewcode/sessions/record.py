@@ -155,10 +155,10 @@ def decode_value(value: Any) -> WireMessage | dict[str, Any] | str:
 
 
 def session_record(
-    session_id: str, *, ts: float, cwd: str, mode: str, provider: str, model: str
+    session_id: str, *, ts: float, cwd: str, mode: str, provider: str, model: str, seal: str = ""
 ) -> dict[str, Any]:
     """The first record of a file."""
-    return {
+    record = {
         "type": "session",
         "id": session_id,
         "version": FORMAT_VERSION,
@@ -169,6 +169,7 @@ def session_record(
         "model": model,
         "mewcode": __version__,
     }
+    return record | {"seal": seal} if seal else record
 
 
 def state_record(*, ts: float, mode: str = "", model: str = "", provider: str = "") -> dict[str, Any]:

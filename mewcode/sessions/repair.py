@@ -163,38 +163,44 @@ class _Repair:
             self._output.append(msgspec.structs.replace(message, role=role, content=blocks))
         elif not message.tool_results:
             self._note(f"an empty {message.role} message: dropped")
-        following = place + 1
+        behind = self._tool_messages_behind(place) if calls else range(0)
         for call in calls:
-            following = self._place_result(call, following)
+            self._place_result(call, behind)
         for number, result in enumerate(self._orphans.get(place, [])):
             content = (Text(_ORPHAN_ERROR if result.is_error else _ORPHAN), *_solid(result.content))
             self._output.append(Message(f"{message.id}-result{number}", "user", content, "tool"))
 
-    def _place_result(self, call: _Call, following: int) -> int:
-        """Puts the result of a call at its place; returns which message may hold the next one.
+    def _tool_messages_behind(self, place: int) -> range:
+        end = place + 1
+        while end < len(self._messages) and self._messages[end].role == "tool":
+            end += 1
+        return range(place + 1, end)
 
-        A tool message that stands where it should is taken as a whole, with what the system added to it.
+    def _place_result(self, call: _Call, behind: range) -> None:
+        """Puts the result of a call at its place. ``behind``: the tool messages that follow the call.
+
+        One of those is taken as a whole, with what the system added to it; that they stand in the order in
+        which they ended, and not in that of the calls, is as it should be in an archive.
         """
         if call.result is None:
             self._note("a call without a result: marked as interrupted")
             result = ToolResult(call.id, (Text(INTERRUPTED),), True)
             self._output.append(Message(f"{call.id}-interrupted", "tool", (result,), "tool"))
-            return following
+            return
         result = call.result
         if result.call_id != call.id:
             result = msgspec.structs.replace(result, call_id=call.id)
         source = self._messages[call.result_place]
-        if call.result_place == following and source.role == "tool" and len(source.tool_results) == 1:
+        if call.result_place in behind and len(source.tool_results) == 1:
             added = tuple(block for block in source.content if not isinstance(block, ToolResult))
             content = (result, *_solid(added))
             if content != source.content:
                 source = msgspec.structs.replace(source, content=content)
             self._output.append(source)
-            self._done.add(following)
-            return following + 1
+            self._done.add(call.result_place)
+            return
         self._note("a result away from its call: put behind it")
         self._output.append(Message(f"{call.id}-result", "tool", (result,), "tool"))
-        return following
 
     def _own_blocks(self, message: Message, calls: list[_Call]) -> tuple[ContentBlock, ...]:
         """What stays in the message itself: no results, nothing empty, nothing that its role cannot say."""

@@ -1,0 +1,135 @@
+"""What a start does: the options, the folder and its config decide, then a front end takes over.
+
+Only what is needed to decide is imported here. The parts of a session are joined in `mewcode.assembly`,
+which a terminal loads after its first paint.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mewcode.core.errors import MewCodeError, NotConfigured, UsageError
+from mewcode.infra.log_file import start_logging
+from mewcode.infra.paths import Places, find_places
+from mewcode.options import Options
+from mewcode.setup import Setup
+
+if TYPE_CHECKING:
+    from mewcode.agent.ports import Person
+    from mewcode.agent.session import Session
+
+
+def start(options: Options) -> int:
+    """Runs what the options ask for and returns the exit code. Raises `MewCodeError` for the user's eyes."""
+    start_logging(verbose=options.verbose)
+    environ = dict(os.environ)
+    interactive = _is_terminal(environ) and not options.headless
+    if options.demo:
+        from mewcode.demo.start import start_demo
+
+        return start_demo(environ, interactive=interactive)
+    try:
+        return _start(options, environ, interactive)
+    except MewCodeError as error:
+        if isinstance(error, NotConfigured) and not options.headless and options.prompt is None:
+            from mewcode.demo.start import offer_demo
+
+            return offer_demo(environ, error, interactive=interactive)
+        if not interactive and options.output_format != "text":
+            from mewcode.headless.output import failure_object, write_line
+
+            write_line(sys.stdout, {"type": "result", **failure_object(error.message)})
+        raise
+
+
+def _is_terminal(environ: Mapping[str, str]) -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty() and environ.get("TERM") not in ("dumb", "")
+
+
+def _start(options: Options, environ: dict[str, str], interactive: bool) -> int:
+    places = find_places(_folder(options.cwd or Path.cwd()), environ)
+    if not interactive:
+        return asyncio.run(_headless(Setup(options, environ, places)))
+    return _interactive(options, environ, places)
+
+
+def _interactive(options: Options, environ: dict[str, str], places: Places) -> int:
+    setup = Setup(options, environ, places)
+    from mewcode.config.trust import needs_trust
+    from mewcode.repl.start import ask_trust, run_repl
+
+    if (brings := needs_trust(places)) and ask_trust(places.root, brings):
+        setup.trust.trust(places.root)
+        setup = Setup(options, environ, places)
+
+    def open_session(person: Person) -> Session:
+        from mewcode.assembly import open_session
+
+        return open_session(setup, person)
+
+    return run_repl(
+        open_session,
+        environ,
+        cwd=places.cwd,
+        root=places.root,
+        theme=setup.loaded.config.ui.theme,
+        prompt=options.prompt,
+    )
+
+
+async def _headless(setup: Setup) -> int:
+    from mewcode.assembly import open_session
+    from mewcode.headless.output import SessionFacts, make_output
+    from mewcode.headless.run import run_headless
+
+    options = setup.options
+    prompts = _prompts(options)
+    session = open_session(setup, person=None)
+    try:
+        session.on_saving = _tell_saving
+        for notice in session.notices:
+            sys.stderr.write(f"mewcode: {notice}\n")
+        await session.prepare()
+        facts = SessionFacts(
+            session.id,
+            session.model.name,
+            session.provider.name,
+            str(setup.places.cwd),
+            session.mode,
+            tuple(spec.name for spec in session.tools.registry.specs()),
+        )
+        return await run_headless(session.agent, prompts, make_output(options.output_format), facts)
+    finally:
+        await session.aclose()
+
+
+def _tell_saving(failing: str | None) -> None:
+    sys.stderr.write(f"mewcode: {failing or 'the session is being saved again'}\n")
+
+
+def _prompts(options: Options) -> AsyncGenerator[str, None]:
+    from mewcode.headless.prompts import join_prompt, read_piped, read_stream_json
+
+    if options.input_format == "stream-json":
+        return read_stream_json()
+    piped, notice = read_piped()
+    if notice:
+        sys.stderr.write(f"mewcode: {notice}\n")
+    prompt = join_prompt(options.prompt, piped)
+
+    async def single() -> AsyncGenerator[str, None]:
+        yield prompt
+
+    return single()
+
+
+def _folder(path: Path) -> Path:
+    folder = path.expanduser().resolve()
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}", "Give an existing one with --cwd or --add-dir.")
+    return folder

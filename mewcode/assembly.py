@@ -1,0 +1,257 @@
+"""The composition root: the only place that joins the packages into a session."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from mewcode._version import __version__
+from mewcode.agent.agent import Agent
+from mewcode.agent.conversation import Conversation
+from mewcode.agent.loop import Limits
+from mewcode.agent.ports import Person
+from mewcode.agent.session import Session
+from mewcode.agent.tool_runner import ToolRunner
+from mewcode.config.edit import remember_project_rule
+from mewcode.config.schema import Config
+from mewcode.config.trust import is_own_folder
+from mewcode.core.access import MODES
+from mewcode.core.errors import SessionBusy, SessionError, UsageError
+from mewcode.infra.paths import project_dir
+from mewcode.permissions.policy import Policy
+from mewcode.permissions.rules import Rule, RuleSet
+from mewcode.prompt.builder import FIXED_SECTIONS, build_prompt
+from mewcode.prompt.environment import environment_module
+from mewcode.providers.base import Provider
+from mewcode.providers.catalog import Catalog, ModelInfo, ModelOverride
+from mewcode.providers.registry import make_provider
+from mewcode.sessions.archive import SessionWriter
+from mewcode.sessions.find import find_session, newest_session
+from mewcode.sessions.reader import LoadedSession, load_session
+from mewcode.sessions.repair import repair_messages
+from mewcode.setup import Setup
+from mewcode.tools.base import AnyTool, ToolSession
+from mewcode.tools.read_table import ReadTable
+from mewcode.tools.registry import Registry, builtin_tools
+from mewcode.tools.shell_session import SECRET_NAMES, ShellSession
+
+# Seconds that a session held by another process is waited for.
+_BUSY_WAIT = 5.0
+
+
+def open_session(
+    setup: Setup, person: Person | None, provider: Provider | None = None, tools: Sequence[AnyTool] = ()
+) -> Session:
+    """A new session, or the one that the options name. ``provider`` replaces the service's own (the demo),
+    ``tools`` are added to the built-in ones.
+
+    Raises `SessionError` (with `SessionBusy` after 5 s), `UsageError`, `ConfigError`.
+    """
+    return _Assembly(setup).session(person, provider, tools)
+
+
+class _Assembly:
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._config = setup.loaded.config
+        self._catalog = Catalog.load()
+        self._add_dirs = tuple(_existing(path) for path in setup.options.add_dirs)
+
+    def session(self, person: Person | None, provider: Provider | None, tools: Sequence[AnyTool]) -> Session:
+        setup, config = self._setup, self._config
+        loaded, archive, notices = self._archive()
+        named = setup.options.model or (loaded.model if loaded else "") or config.model
+        policy = self._policy(loaded)
+        registry = Registry((*builtin_tools(), *tools))
+        runner = ToolRunner(registry, self._tool_session(), policy, person, self)
+        provider = provider or make_provider(setup.service, f"mewcode/{__version__}")
+        limits = Limits(config.max_turns, setup.options.max_cost)
+
+        def make_agent(
+            conversation: Conversation, session_id: str, prepare: Callable[[], Awaitable[None]]
+        ) -> Agent:
+            return Agent(
+                session_id=session_id,
+                provider=provider,
+                model=ModelInfo(),
+                system=(),
+                tools=runner,
+                conversation=conversation,
+                catalog=self._catalog,
+                limits=limits,
+                prepare=prepare,
+            )
+
+        session = Session(
+            provider=provider,
+            model=named or None,
+            tools=runner,
+            policy=policy,
+            archive=archive,
+            catalog=self._catalog,
+            find_model=self._find_model,
+            build_system=self._build_system,
+            new_archive=lambda: self._new_archive(policy.mode),
+            make_agent=make_agent,
+            loaded=loaded.messages if loaded else (),
+            used=loaded.totals if loaded else None,
+            notices=[*setup.loaded.notices, *setup.trust.notices, *notices],
+        )
+        session.remind_of_plan()
+        return session
+
+    def _policy(self, loaded: LoadedSession | None) -> Policy:
+        setup, config = self._setup, self._config
+        mode = config.permissions.mode
+        if loaded and setup.options.mode is None and loaded.mode != "bypass":
+            # A session's mode comes back with it, but never the one that asks nothing.
+            mode = next((known for known in MODES if known == loaded.mode), mode)
+        return Policy(
+            setup.places.root,
+            self._add_dirs,
+            mode,
+            _rules(config),
+            home=Path(setup.environ.get("HOME") or Path.home()),
+            user_dir=setup.places.user,
+            trusted_folder=setup.trusted,
+        )
+
+    # The keeper of rules, see `agent.ports.RuleKeeper`.
+    def remember(self, rule: str) -> str | None:
+        return remember_project_rule(self._setup.places, self._setup.trust, rule) or None
+
+    def _find_model(self, name: str) -> ModelInfo:
+        entry = self._config.models.get(name)
+        if entry is None:
+            return self._catalog.find(name)
+        fields = msgspec.to_builtins(entry)
+        if entry.thinking is not None:
+            style = "adaptive" if self._setup.service.protocol != "openai" else "effort"
+            fields["thinking"] = style if entry.thinking else "none"
+        return self._catalog.find(name, msgspec.convert(fields, ModelOverride))
+
+    def _build_system(self, model: str) -> tuple[str, ...]:
+        places, environ = self._setup.places, self._setup.environ
+        environment = environment_module(
+            cwd=places.cwd,
+            root=places.root,
+            platform=f"{platform.system()} {platform.release()}",
+            shell=Path(environ.get("SHELL") or "bash").name,
+            date=date.today().isoformat(),
+            model=model,
+            add_dirs=self._add_dirs,
+        )
+        return build_prompt((*FIXED_SECTIONS, environment))
+
+    def _tool_session(self) -> ToolSession:
+        places = self._setup.places
+        return ToolSession(
+            root=places.root,
+            cwd=places.cwd,
+            reads=ReadTable(),
+            shell=ShellSession(places.cwd, _without_our_own(self._setup.environ), secrets=self._key_names()),
+            add_dirs=self._add_dirs,
+        )
+
+    def _key_names(self) -> set[str]:
+        """The variables that hold keys of ours: commands do not get them."""
+        named = (entry.api_key_env for entry in self._config.providers.values())
+        return {*SECRET_NAMES, *filter(None, named)}
+
+    def _archive(self) -> tuple[LoadedSession | None, SessionWriter, list[str]]:
+        """The session that the options name, repaired, and the writer that continues it."""
+        folder = self._wanted_session()
+        if folder is None:
+            return None, self._new_archive(self._config.permissions.mode), []
+        writer = None if self._setup.options.fork else _open_writer(folder)
+        loaded = load_session(folder)
+        self._check_origin(loaded, writer)
+        messages, notes = repair_messages(loaded.messages)
+        loaded = msgspec.structs.replace(loaded, messages=tuple(messages))
+        if loaded.skipped:
+            notes.insert(0, f"skipped {loaded.skipped} damaged records")
+        if writer is None:
+            writer = self._new_archive(loaded.mode)
+            for message in messages:
+                writer.append(message)
+        return loaded, writer, [f"repaired: {note}" for note in notes]
+
+    def _check_origin(self, loaded: LoadedSession, writer: SessionWriter | None) -> None:
+        """What came with a folder is not taken for the user's own words: a session that this user's MewCode
+        did not make here is continued only where the folder is trusted."""
+        setup = self._setup
+        trust, root = setup.trust, setup.places.root
+        if setup.trusted or is_own_folder(setup.places) or trust.is_sealed(root, loaded.id, loaded.seal):
+            return
+        if writer is not None:
+            writer.close()
+        raise SessionError(
+            f"session {loaded.id} was not made by you in this folder",
+            "It may have come with the folder. If you trust it: mewcode --trust",
+        )
+
+    def _wanted_session(self) -> Path | None:
+        options, folder = self._setup.options, self._setup.places.project / "sessions"
+        if options.continue_newest:
+            newest = newest_session(folder)
+            if newest is None:
+                raise SessionError("there is no session to continue in this folder", "Start one: mewcode")
+            return newest
+        return None if options.resume is None else find_session(folder, options.resume)
+
+    def _new_archive(self, mode: str) -> SessionWriter:
+        places = self._setup.places
+        return SessionWriter.create(
+            places.project / "sessions",
+            cwd=places.cwd,
+            provider=self._setup.service.name,
+            model=self._setup.options.model or self._config.model or "",
+            mode=mode,
+            prepare=lambda: project_dir(places),
+            seal=lambda session_id: self._setup.trust.seal(places.root, session_id),
+        )
+
+
+def _rules(config: Config) -> dict[str, RuleSet]:
+    """The rules by level. Raises `ConfigError` that names the place of one that is wrong."""
+    kinds: tuple[Literal["allow", "ask", "deny"], ...] = ("allow", "ask", "deny")
+    seen = dict.fromkeys(kinds, 0)
+    levels: dict[str, RuleSet] = {}
+    for level, permissions in config.permissions_by_level.items():
+        parsed: dict[str, tuple[Rule, ...]] = {}
+        for kind in kinds:
+            rules: list[str] = getattr(permissions, kind)
+            places = (config.origin(f"permissions.{kind}.{seen[kind] + i}") for i in range(len(rules)))
+            parsed[kind] = tuple(Rule.parse(text, place) for text, place in zip(rules, places, strict=True))
+            seen[kind] += len(rules)
+        levels[level] = RuleSet(**parsed)
+    return levels
+
+
+def _open_writer(folder: Path) -> SessionWriter:
+    try:
+        return SessionWriter.open(folder, wait=_BUSY_WAIT)
+    except SessionBusy as busy:
+        raise SessionBusy(
+            busy.message,
+            "Close it there, or continue in a copy with --fork-session.",
+            busy.pid,
+            busy.since,
+        ) from busy
+
+
+def _existing(path: Path) -> Path:
+    folder = path.expanduser().resolve()
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}", "Give an existing one with --add-dir.")
+    return folder
+
+
+def _without_our_own(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment for commands, without what only our own start script says."""
+    return {name: value for name, value in environ.items() if name != "MEWCODE_OFFER_DEMO"}

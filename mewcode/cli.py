@@ -1,0 +1,140 @@
+"""The command line: its arguments and sub-commands. No logic lives here."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from mewcode._version import __version__
+from mewcode.core.access import MODES
+from mewcode.core.errors import MewCodeError, UsageError
+from mewcode.infra.standard_streams import open_closed_streams
+from mewcode.options import Options
+
+_DESCRIPTION = "MewCode: a coding agent for the terminal that remembers."
+_EPILOG = """\
+sub-commands:
+  mewcode demo            a scripted session with no model behind it
+
+A first word that names a sub-command is one; `mewcode -- demo` makes it a prompt.
+Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 75 try again later, 130 interrupted."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, "See `mewcode --help`.")
+
+
+def _positive(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def _dollars(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+    if not 0 < value < float("inf"):  # NaN would be a limit that is never reached
+        raise argparse.ArgumentTypeError("must be a number above 0")
+    return value
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="mewcode",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("prompt", nargs="*", help="sent first; with -p the only one")
+    add(
+        "-p", "--print", dest="headless", action="store_true", help="one answer to standard output, then exit"
+    )
+    add("--output-format", choices=("text", "json", "stream-json"), default="text")
+    add("--input-format", choices=("text", "stream-json"), default="text")
+    add(
+        "-c",
+        "--continue",
+        dest="continue_newest",
+        action="store_true",
+        help="the newest session of this folder",
+    )
+    add("-r", "--resume", nargs="?", const="", metavar="ID", help="a session by id or unique prefix")
+    add("--fork-session", dest="fork", action="store_true", help="continue into a new session, leave the old")
+    add("--model", metavar="NAME")
+    add("--provider", metavar="NAME", help="anthropic, openai, bedrock, vertex, or one of your config")
+    add("--base-url", metavar="URL")
+    add("--max-turns", type=_positive, metavar="N", help="steps of the model in one turn (default 100)")
+    add("--max-cost", type=_dollars, metavar="USD", help="stop when the session has cost this much")
+    add("--permission-mode", dest="mode", choices=MODES)
+    add("--allow", action="append", default=[], metavar="RULE", help='such as "bash(git status)"; repeatable')
+    add("--deny", action="append", default=[], metavar="RULE")
+    add("--cwd", type=Path, metavar="DIR", help="work in this folder")
+    add("--add-dir", dest="add_dirs", type=Path, action="append", default=[], metavar="DIR")
+    add("--config", dest="config_file", type=Path, metavar="FILE")
+    add("--no-memory", action="store_true", help="read and write no notes in this session")
+    add("--trust", action="store_true", help="trust this folder from now on: its config and its sessions")
+    add("--verbose", action="store_true", help="log and tracebacks to standard error")
+    add("--version", action="version", version=f"mewcode {__version__}")
+    return parser
+
+
+def parse(arguments: Sequence[str]) -> Options:
+    """The options that ``arguments`` say. Raises `UsageError`; ``--help`` and ``--version`` exit."""
+    demo = bool(arguments) and arguments[0] == "demo"
+    parsed = _parser().parse_args(list(arguments[1:] if demo else arguments))
+    fields = vars(parsed)
+    words = fields.pop("prompt")
+    for name in ("allow", "deny", "add_dirs"):
+        fields[name] = tuple(fields[name])
+    if parsed.input_format == "stream-json" and parsed.output_format != "stream-json":
+        raise UsageError("--input-format stream-json needs --output-format stream-json")
+    if parsed.input_format == "stream-json" and words:
+        raise UsageError("--input-format stream-json reads its prompts from standard input")
+    if demo and words:
+        raise UsageError("the demo takes no prompt", f"To send these words: mewcode -- {' '.join(arguments)}")
+    if parsed.continue_newest and parsed.resume is not None:
+        raise UsageError("-c and -r exclude each other", "Use -c for the newest session, -r ID for another.")
+    if parsed.fork and not (parsed.continue_newest or parsed.resume is not None):
+        raise UsageError("--fork-session needs -c or -r")
+    return Options(prompt=" ".join(words) if words else None, demo=demo, **fields)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs the program and returns its exit code; errors on purpose are told in their own words."""
+    open_closed_streams()
+    verbose = "--verbose" in arguments
+    try:
+        options = parse(arguments)
+        from mewcode.app import start
+
+        return start(options)
+    except MewCodeError as error:
+        from mewcode.infra.terminal_text import safe_text
+
+        if verbose:
+            import traceback
+
+            traceback.print_exc()
+        # It may quote what a server or a file said.
+        sys.stderr.write(safe_text(f"mewcode: {error}\n"))
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output is gone; so is the reason to say so.
+        import os
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1

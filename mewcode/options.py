@@ -1,0 +1,41 @@
+"""What the command line asks for, as a value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from mewcode.core.access import Mode
+
+OutputFormat = Literal["text", "json", "stream-json"]
+InputFormat = Literal["text", "stream-json"]
+
+
+class Options(msgspec.Struct, frozen=True):
+    """``headless``: ``-p`` was given. ``resume``: an id or prefix; "" asks for the picker. ``add_dirs`` and
+    ``cwd`` are as typed. ``trust``: the user says that they trust the folder. The rest names itself."""
+
+    prompt: str | None = None
+    headless: bool = False
+    output_format: OutputFormat = "text"
+    input_format: InputFormat = "text"
+    continue_newest: bool = False
+    resume: str | None = None
+    fork: bool = False
+    model: str | None = None
+    provider: str | None = None
+    base_url: str | None = None
+    max_turns: int | None = None
+    max_cost: float | None = None
+    mode: Mode | None = None
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    cwd: Path | None = None
+    add_dirs: tuple[Path, ...] = ()
+    config_file: Path | None = None
+    no_memory: bool = False
+    verbose: bool = False
+    trust: bool = False
+    demo: bool = False

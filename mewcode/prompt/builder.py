@@ -1,0 +1,27 @@
+"""The system prompt: rendered once, and then the same to the byte, so that the provider's cache holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mewcode.prompt.module import PromptModule, section
+
+FIXED_SECTIONS = (
+    section("identity", 10),
+    section("tone", 20),
+    section("work", 30),
+    section("tools", 40),
+    section("safety", 50),
+)
+
+
+def build_prompt(modules: Iterable[PromptModule]) -> tuple[str, ...]:
+    """Two texts, neither empty: what is the same for everyone, and what belongs to this session. The first
+    can be cached across sessions."""
+    ordered = sorted(modules, key=lambda module: (module.priority, module.name))
+    parts = [(module.stability, module.render()) for module in ordered]
+    texts = (
+        "\n\n".join(text for stability, text in parts if text and stability == kind)
+        for kind in ("fixed", "session")
+    )
+    return tuple(text for text in texts if text)

@@ -1,0 +1,53 @@
+"""The module that says where the model is: priority 60."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mewcode.prompt.module import PromptModule
+
+
+def environment_module(
+    *,
+    cwd: Path,
+    root: Path,
+    platform: str,
+    shell: str,
+    date: str,
+    model: str,
+    add_dirs: tuple[Path, ...] = (),
+) -> PromptModule:
+    """``date`` is a day (ISO); the time of day would move the cached prefix with each start."""
+
+    def render() -> str:
+        branch = git_branch(root)
+        lines = [
+            "# Environment",
+            f"- Working folder: {cwd}",
+            f"- Workspace root: {root}" if root != cwd else "",
+            f"- Further folders: {', '.join(map(str, add_dirs))}" if add_dirs else "",
+            f"- Git branch: {branch}" if branch else "- Not a git repository",
+            f"- Platform: {platform}",
+            f"- Shell: {shell}",
+            f"- Today's date: {date}",
+            f"- Model: {model}",
+        ]
+        return "\n".join(line for line in lines if line)
+
+    return PromptModule("environment", 60, "session", render)
+
+
+def git_branch(root: Path) -> str:
+    """The branch that ``root`` is on, a short commit id when it is on none, empty outside a repository.
+    Reads the files that git keeps; runs nothing."""
+    git = root / ".git"
+    try:
+        if git.is_file():
+            pointer = git.read_text(encoding="utf-8").strip().removeprefix("gitdir:").strip()
+            git = (root / pointer).resolve()
+        head = (git / "HEAD").read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    if head.startswith("ref: "):
+        return head.removeprefix("ref: ").removeprefix("refs/heads/")
+    return head[:12]
