@@ -1,0 +1,32 @@
+"""How the end of a command is told, to the model and to the person."""
+
+from __future__ import annotations
+
+import signal
+
+# Characters of the output that go to the screen with a finished command: what a person scrolls through.
+_SHOWN = 8_000
+
+
+def shell_code(returncode: int) -> int:
+    """The exit code as a shell gives it: 128 and the signal's number where a signal ended it."""
+    return returncode if returncode >= 0 else 128 - returncode
+
+
+def exit_words(returncode: int) -> str:
+    """``exit code 1``, or with the signal's name: ``exit code 143 (ended by SIGTERM)``."""
+    if returncode >= 0:
+        return f"exit code {returncode}"
+    try:
+        name = signal.Signals(-returncode).name
+    except ValueError:  # a real-time signal has no name
+        name = f"signal {-returncode}"
+    return f"exit code {shell_code(returncode)} (ended by {name})"
+
+
+def shown_tail(output: str) -> str:
+    """The end of an output for the screen, from the beginning of a line."""
+    if len(output) <= _SHOWN:
+        return output
+    tail = output[-_SHOWN:]
+    return tail[tail.find("\n", 0, _SHOWN // 2) + 1 :]
