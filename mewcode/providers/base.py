@@ -1,0 +1,108 @@
+"""The seam between the loop and a model's service.
+
+A *protocol* translates and does no I/O: `WireProtocol.build` makes a request out of values, an `Assembler`
+makes `StreamEvent`s out of server events. One transport carries both (`providers.http_provider`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+from typing import Literal, Protocol
+
+import msgspec
+
+from mewcode.core.message import Message
+from mewcode.core.stream import StreamEvent
+from mewcode.core.tool_spec import ToolSpec
+from mewcode.providers.catalog import ModelInfo
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """Where a service is, and who asks. ``base_url`` has no trailing slash; ``api_key`` may be empty (a
+    local server); ``bearer``: the key goes into ``Authorization`` even where the protocol has its own header.
+    """
+
+    base_url: str
+    api_key: str = ""
+    bearer: bool = False
+    headers: dict[str, str] = {}
+
+
+class ModelRequest(msgspec.Struct, frozen=True):
+    """All that one request says. ``system``: texts in order, the last ends the cached part of the prompt.
+
+    ``tool_choice`` "none" keeps the tools in the prompt, so that its cached prefix holds, and forbids calls.
+    """
+
+    model: ModelInfo
+    system: tuple[str, ...]
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: Literal["auto", "none"] = "auto"
+
+
+class HttpRequest(msgspec.Struct, frozen=True):
+    method: Literal["GET", "POST"]
+    url: str
+    headers: dict[str, str]
+    body: bytes = b""
+
+
+class ServerEvent(msgspec.Struct, frozen=True):
+    """One server-sent event: its name (empty where none was given) and its data lines, joined."""
+
+    name: str
+    data: bytes
+
+
+def without_empty_answers(messages: Iterable[Message]) -> list[Message]:
+    """The messages without the model's that hold neither words nor calls: a step that broke off while the
+    model was thinking, which no provider takes back."""
+    return [
+        message
+        for message in messages
+        if message.role != "assistant" or message.text.strip() or message.tool_calls
+    ]
+
+
+class Assembler(Protocol):
+    """Makes stream events of one answer. Neither method raises: what is wrong becomes `Failed`."""
+
+    def feed(self, event: ServerEvent) -> Iterable[StreamEvent]:
+        """The events that this server event completes; nothing after a `Done` or `Failed`."""
+        ...
+
+    def finish(self) -> Iterable[StreamEvent]:
+        """The body has ended: `Failed` when the answer was not complete."""
+        ...
+
+
+class WireProtocol(Protocol):
+    """A provider's language. Pure: no I/O, no clock."""
+
+    name: str
+
+    def build(self, request: ModelRequest, endpoint: Endpoint) -> HttpRequest: ...
+
+    def assembler(self) -> Assembler: ...
+
+    def models_request(self, endpoint: Endpoint) -> HttpRequest: ...
+
+
+class Provider(Protocol):
+    """A model's service, ready to use.
+
+    ``stream`` yields as `core.stream` says and raises nothing but cancellation; closing the generator ends
+    the connection. ``list_models`` raises `ProviderError`. ``warm`` may be called ahead of time, in a thread,
+    to load what a request needs.
+    """
+
+    name: str
+
+    def warm(self) -> None: ...
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]: ...
+
+    async def list_models(self) -> tuple[str, ...]: ...
+
+    async def aclose(self) -> None: ...
