@@ -13,6 +13,8 @@ from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mewcode.core.errors import MewCodeError, NotConfigured, UsageError
 from mewcode.infra.log_file import start_logging
 from mewcode.infra.paths import Places, find_places
@@ -22,6 +24,7 @@ from mewcode.setup import Setup
 if TYPE_CHECKING:
     from mewcode.agent.ports import Person
     from mewcode.agent.session import Session
+    from mewcode.repl.panel import Option
 
 
 def start(options: Options) -> int:
@@ -52,7 +55,7 @@ def _is_terminal(environ: Mapping[str, str]) -> bool:
 
 
 def _start(options: Options, environ: dict[str, str], interactive: bool) -> int:
-    places = find_places(_folder(options.cwd or Path.cwd()), environ)
+    places = find_places(_folder(options.cwd), environ)
     if not interactive:
         return asyncio.run(_headless(Setup(options, environ, places)))
     return _interactive(options, environ, places)
@@ -61,24 +64,40 @@ def _start(options: Options, environ: dict[str, str], interactive: bool) -> int:
 def _interactive(options: Options, environ: dict[str, str], places: Places) -> int:
     setup = Setup(options, environ, places)
     from mewcode.config.trust import needs_trust
-    from mewcode.repl.start import ask_trust, run_repl
+    from mewcode.repl.start import Look, ask_trust, run_repl
 
     if (brings := needs_trust(places)) and ask_trust(places.root, brings):
         setup.trust.trust(places.root)
         setup = Setup(options, environ, places)
 
-    def open_session(person: Person) -> Session:
+    def open_session(person: Person, picked: str | None) -> Session:
         from mewcode.assembly import open_session
 
+        if picked is not None:
+            setup.options = msgspec.structs.replace(options, resume=picked)
         return open_session(setup, person)
 
-    return run_repl(
-        open_session,
-        environ,
-        cwd=places.cwd,
-        root=places.root,
-        theme=setup.loaded.config.ui.theme,
-        prompt=options.prompt,
+    look = Look(places.cwd, places.root, setup.loaded.config.ui.theme, options.prompt)
+    picks = options.resume == ""
+    return run_repl(open_session, environ, look, (lambda: _session_options(places)) if picks else None)
+
+
+def _session_options(places: Places) -> tuple[Option, ...]:
+    """The sessions of this folder to pick from, newest first."""
+    import time
+
+    from mewcode.repl.panel import Option
+    from mewcode.sessions.find import list_sessions
+
+    def age(updated: float) -> str:
+        minutes = max(0, int(time.time() - updated)) // 60
+        return f"{minutes} min ago" if minutes < 120 else f"{minutes // 60} h ago" if minutes < 2880 else (
+            f"{minutes // 1440} days ago"
+        )  # fmt: skip
+
+    return tuple(
+        Option(info.id, info.first_prompt or info.id, age(info.updated))
+        for info in list_sessions(places.project / "sessions")
     )
 
 
@@ -128,8 +147,14 @@ def _prompts(options: Options) -> AsyncGenerator[str, None]:
     return single()
 
 
-def _folder(path: Path) -> Path:
-    folder = path.expanduser().resolve()
+def _folder(path: Path | None) -> Path:
+    """The folder to work in: ``path``, else the one started in."""
+    try:
+        folder = (path or Path.cwd()).expanduser().resolve()
+    except FileNotFoundError:
+        raise UsageError(
+            "the folder started in is gone", "Change to another, or name one with --cwd."
+        ) from None
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}", "Give an existing one with --cwd or --add-dir.")
+        raise UsageError(f"there is no folder {folder}", "Give an existing one with --cwd.")
     return folder

@@ -12,7 +12,8 @@
     TurnEnded                                       always, and last
 
 Read-only calls of one step overlap: their events interleave, told apart by ``call_id``. Each ToolStarted has
-one ToolEnded. `MessageAdded` comes after the message is in the archive.
+one ToolEnded. `MessageAdded` comes after the message is in the archive; for a message of the user's (the
+prompt, a reminder, what was said meanwhile) it may come anywhere but within an answer.
 """
 
 from __future__ import annotations

@@ -1,0 +1,221 @@
+"""The Chat Completions API of OpenAI and of the many servers that imitate it, translated. No I/O here.
+
+Where the imitations differ, what is sent is what the most of them take:
+
+- ``content`` is null beside tool calls that have no text: the API's own form. Bedrock behind a gateway
+  refuses an empty string there, with Ollama it makes some models write calls as text; DeepSeek refuses a
+  message without the field.
+- A server gets its reasoning back under the field in which it came, and from the model that is asked. Kimi
+  refuses a tool call without it, DeepSeek also in later turns (api-docs.deepseek.com, "Thinking mode");
+  Mistral, Groq and Cerebras refuse ``reasoning_content`` that they never sent. It stays for good: others
+  leave out what is old by themselves, and the prefix that they cache stays the same.
+- What the user and MewCode say after tool results is put into the last result: Mistral and others refuse a
+  user message there.
+- Neighbouring messages of one side become one: some chat templates refuse anything but alternation.
+- No output limit is sent for a model of which nothing is known: a server with a small window refuses one
+  that exceeds it, and without a limit each takes what is left of the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from mewcode.core.codec import encode_json
+from mewcode.core.message import Image, Message, Text, Thinking, ToolResult
+from mewcode.providers.base import Endpoint, HttpRequest, ModelRequest, without_empty_answers
+from mewcode.providers.catalog import ModelInfo
+from mewcode.providers.openai_assembler import THINK_TAG, OpenAIChatAssembler
+from mewcode.providers.openai_wire import (
+    AssistantMessage,
+    ChatMessage,
+    ChatRequest,
+    ContentPart,
+    FunctionCall,
+    ToolMessage,
+    ToolParam,
+    UserMessage,
+)
+
+# Hosts that refuse any tool call without reasoning, also one that another provider's model made. A blank
+# stands for what is not there: Kimi refuses the empty string.
+_DEMANDING_HOSTS = ("deepseek.com", "moonshot.ai", "moonshot.cn", "kimi.ai", "kimi.com")
+_NO_REASONING = " "
+
+_NO_IMAGES = "[an image was here; this model takes none]"
+_IMAGE_FOLLOWS = "[an image: it is in the user message that follows]"
+_IMAGES_OF_RESULTS = "The images of the tool results above:"
+
+
+class OpenAIChatProtocol:
+    """`WireProtocol` for ``/chat/completions``; the base URL includes the version (``/v1``)."""
+
+    name = "openai"
+
+    def build(self, request: ModelRequest, endpoint: Endpoint) -> HttpRequest:
+        body = build_body(request, endpoint.base_url)
+        url = f"{endpoint.base_url}/chat/completions"
+        return HttpRequest("POST", url, _headers(endpoint), encode_json(body))
+
+    def assembler(self) -> OpenAIChatAssembler:
+        return OpenAIChatAssembler()
+
+    def models_request(self, endpoint: Endpoint) -> HttpRequest:
+        return HttpRequest("GET", f"{endpoint.base_url}/models", _headers(endpoint))
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    headers = {"content-type": "application/json"}
+    if endpoint.api_key:
+        headers["authorization"] = f"Bearer {endpoint.api_key}"
+    return headers | endpoint.headers
+
+
+def build_body(request: ModelRequest, base_url: str) -> ChatRequest:
+    """The streaming request's body. Its usage is asked for: by default a stream has none."""
+    model = request.model
+    messages: list[ChatMessage] = []
+    if system := "\n\n".join(text for text in request.system if text):
+        messages.append({"role": "system", "content": system})
+    demanding = _host(base_url).endswith(_DEMANDING_HOSTS)
+    messages += _messages(request.messages, model, demanding=demanding)
+    body: ChatRequest = {
+        "model": model.name,
+        "messages": messages,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    if model.thinking == "effort":
+        # OpenAI's reasoning models refuse the old name, most other servers know no other.
+        body["max_completion_tokens"] = model.max_output
+    elif not _is_unknown(model):
+        body["max_tokens"] = model.max_output
+    if request.tools:
+        tools: list[ToolParam] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.input_schema,
+                },
+            }
+            for tool in request.tools
+        ]
+        body["tools"] = tools
+        if request.tool_choice == "none":
+            body["tool_choice"] = "none"
+    return body
+
+
+def _host(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0].partition(":")[0].lower()
+
+
+def _is_unknown(model: ModelInfo) -> bool:
+    """Neither the catalogue nor the user said anything of this model."""
+    return msgspec.structs.replace(model, name="") == ModelInfo()
+
+
+def _messages(messages: Sequence[Message], model: ModelInfo, *, demanding: bool) -> Iterator[ChatMessage]:
+    messages = without_empty_answers(messages)
+    position = 0
+    while position < len(messages):
+        start = position
+        is_model = messages[position].role == "assistant"
+        while position < len(messages) and (messages[position].role == "assistant") == is_model:
+            position += 1
+        group = messages[start:position]
+        if is_model:
+            yield _assistant(group, model, demanding=demanding)
+        else:
+            calls = [call.id for message in messages[:start][-1:] for call in message.tool_calls]
+            yield from _others(group, calls, model)
+
+
+def _assistant(group: Sequence[Message], model: ModelInfo, *, demanding: bool) -> AssistantMessage:
+    texts: list[str] = []
+    calls: list[FunctionCall] = []
+    reasoning: dict[str, str] = {}
+    for message in group:
+        text = message.text if message.text.strip() else ""
+        for block in message.content:
+            if isinstance(block, Thinking) and block.protocol == "openai" and message.model == model.name:
+                if block.signature == THINK_TAG:
+                    text = f"<think>{block.text}</think>\n{text}"
+                else:
+                    reasoning[block.signature] = reasoning.get(block.signature, "") + block.text
+        if text:
+            texts.append(text)
+        calls += [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": encode_json(call.args).decode()},
+            }
+            for call in message.tool_calls
+        ]
+    answer: AssistantMessage = {"role": "assistant", "content": "\n\n".join(texts) or None}
+    if calls:
+        answer["tool_calls"] = calls
+    if "reasoning_content" in reasoning:
+        answer["reasoning_content"] = reasoning["reasoning_content"]
+    elif "reasoning" in reasoning:
+        answer["reasoning"] = reasoning["reasoning"]
+    if demanding and calls:
+        answer["reasoning_content"] = reasoning.get("reasoning_content") or _NO_REASONING
+    return answer
+
+
+def _others(
+    group: Sequence[Message], calls: list[str], model: ModelInfo
+) -> Iterator[ToolMessage | UserMessage]:
+    """The results of one answer in the order of its calls, then what else was said to the model."""
+    results: list[ToolResult] = []
+    texts: list[str] = []
+    images: list[Image] = []
+    for message in group:
+        for block in message.content:
+            if isinstance(block, ToolResult):
+                results.append(block)
+            elif isinstance(block, Text):
+                if block.text.strip():
+                    texts.append(block.text)
+            elif isinstance(block, Image):
+                if model.vision:
+                    images.append(block)
+                else:
+                    texts.append(_NO_IMAGES)
+    if not results:
+        yield from _user(texts, images)
+        return
+    order = {call_id: place for place, call_id in enumerate(calls)}
+    results.sort(key=lambda result: order.get(result.call_id, len(order)))
+    told: list[ToolMessage] = [
+        {"role": "tool", "tool_call_id": result.call_id, "content": _result_text(result, model)}
+        for result in results
+    ]
+    told[-1]["content"] = "\n\n".join([told[-1]["content"], *texts])
+    yield from told
+    if model.vision:
+        shown = [block for result in results for block in result.content if isinstance(block, Image)]
+        yield from _user([_IMAGES_OF_RESULTS] if shown else [], [*shown, *images])
+
+
+def _user(texts: list[str], images: list[Image]) -> Iterator[UserMessage]:
+    if images:
+        parts: list[ContentPart] = [{"type": "text", "text": "\n\n".join(texts)}] if texts else []
+        parts += [
+            {"type": "image_url", "image_url": {"url": f"data:{image.media_type};base64,{image.data}"}}
+            for image in images
+        ]
+        yield {"role": "user", "content": parts}
+    elif texts:
+        yield {"role": "user", "content": "\n\n".join(texts)}
+
+
+def _result_text(result: ToolResult, model: ModelInfo) -> str:
+    note = _IMAGE_FOLLOWS if model.vision else _NO_IMAGES
+    texts = [block.text if isinstance(block, Text) else note for block in result.content]
+    return "\n".join(text for text in texts if text.strip()) or "(no output)"

@@ -1,0 +1,415 @@
+"""A session beyond its turns: model, mode, a new conversation, what it has used, and saving."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mewcode.agent.session import Session
+from mewcode.core.errors import BadRequest, NotConfigured
+from mewcode.core.message import Usage
+from mewcode.sessions.archive import SessionWriter
+from tests.support.sample_session import project_in, sample_session, take_turn
+from tests.support.scripted_provider import ScriptedProvider, answer, call
+
+OPUS, HAIKU = "claude-opus-5-5", "claude-haiku-4-5"
+
+
+class Offering(ScriptedProvider):
+    """Offers these models."""
+
+    def __init__(self, names: tuple[str, ...], *answers: Any) -> None:
+        super().__init__(*answers)
+        self.names, self.asked, self.ended, self.warmed = names, 0, 0, 0
+
+    def warm(self) -> None:
+        self.warmed += 1
+
+    async def list_models(self) -> tuple[str, ...]:
+        self.asked += 1
+        return self.names
+
+    async def aclose(self) -> None:
+        self.ended += 1
+
+
+def hold(
+    tmp_path: Path,
+    provider: ScriptedProvider,
+    scenario: Callable[[Session], Awaitable[None]],
+    **options: Any,
+) -> Session:
+    """Opens a session, lets the scenario happen in it, closes it."""
+
+    async def whole() -> Session:
+        session = sample_session(tmp_path, provider, **options)
+        try:
+            await scenario(session)
+        finally:
+            await session.aclose()
+        return session
+
+    return asyncio.run(whole())
+
+
+def records(session: Session, session_id: str = "") -> list[dict[str, Any]]:
+    """What the archive of the session, or of another of its folder, holds."""
+    folder = session.archive.folder.parent / (session_id or session.id)
+    lines = (folder / "conversation.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def texts(provider: ScriptedProvider, number: int = -1) -> list[str]:
+    return [message.text for message in provider.requests[number].messages]
+
+
+# The model.
+
+
+def test_a_turn_settles_model_and_prompt_by_itself(tmp_path: Path) -> None:
+    provider = ScriptedProvider(answer("hi"), answer("ho"))
+
+    async def scenario(session: Session) -> None:
+        assert (session.model.name, session.agent.system) == ("sample-model", ())
+        await take_turn(session)
+        await take_turn(session)
+
+    hold(tmp_path, provider, scenario)
+    assert [request.model.name for request in provider.requests] == ["sample-model"] * 2
+    assert provider.requests[0].system == provider.requests[1].system
+    assert "- Model: sample-model" in provider.requests[0].system[-1]
+
+
+@pytest.mark.parametrize(
+    ("offered", "chosen"),
+    [
+        (("gpt-oss:20b", HAIKU, OPUS), OPUS),  # the catalogue's order is the order of preference
+        (("qwen3:8b", "gpt-oss:20b"), "qwen3:8b"),  # none is known: the service's first
+    ],
+)
+def test_without_a_name_the_service_is_asked_once(
+    offered: tuple[str, ...], chosen: str, tmp_path: Path
+) -> None:
+    provider = Offering(offered, answer("hi"), answer("ho"))
+
+    async def scenario(session: Session) -> None:
+        await session.prepare()
+        assert session.model.name == chosen
+        await take_turn(session)
+        await take_turn(session)
+
+    hold(tmp_path, provider, scenario, model=None)
+    assert provider.asked == 1
+    assert provider.ended == 1
+
+
+def test_a_service_without_models_is_named_in_the_turns_result(tmp_path: Path) -> None:
+    async def scenario(session: Session) -> None:
+        _, result = await take_turn(session)
+        assert (result.stop, result.exit_code, result.steps) == ("error", 2, 0)
+        assert "offers no model" in result.error
+        assert "--model" in result.hint
+        assert session.agent.conversation.messages == []
+        with pytest.raises(NotConfigured):
+            await session.prepare()
+
+    hold(tmp_path, Offering(()), scenario, model=None)
+
+
+def test_a_turn_works_once_the_service_answers(tmp_path: Path) -> None:
+    class Waking(Offering):
+        async def list_models(self) -> tuple[str, ...]:
+            if not self.asked:
+                self.asked += 1
+                raise BadRequest("not now")
+            return await super().list_models()
+
+    async def scenario(session: Session) -> None:
+        assert (await take_turn(session))[1].error == "not now"
+        assert (await take_turn(session))[1].text == "hi"
+
+    hold(tmp_path, Waking(("a-model",), answer("hi")), scenario, model=None)
+
+
+def test_warming_does_ahead_what_a_turn_would_wait_for(tmp_path: Path) -> None:
+    provider = Offering(("a-model",), answer("hi"))
+
+    async def scenario(session: Session) -> None:
+        await session.warm()
+        assert (session.model.name, bool(session.agent.system)) == ("a-model", True)
+        await take_turn(session)
+
+    hold(tmp_path, provider, scenario, model=None)
+    assert (provider.warmed, provider.asked) == (1, 1)
+
+
+def test_warming_that_fails_leaves_it_to_the_turn(tmp_path: Path) -> None:
+    async def scenario(session: Session) -> None:
+        await session.warm()
+        assert session.model.name == ""
+        _, result = await take_turn(session)
+        assert "offers no model" in result.error
+
+    hold(tmp_path, Offering(()), scenario, model=None)
+
+
+def test_another_model_from_the_next_request_on(tmp_path: Path) -> None:
+    provider = ScriptedProvider(answer("one"), answer("two"), answer("three"))
+
+    async def scenario(session: Session) -> None:
+        await take_turn(session)
+        assert session.tools.session.vision is True
+        assert session.use_model("small-local").name == "small-local"
+        assert session.tools.session.vision is False
+        assert (session.find_model(HAIKU).vision, session.model.name) == (True, "small-local")
+        await take_turn(session)
+        assert session.agent.cost_usd is None, "the price of one of them is unknown"
+
+    session = hold(tmp_path, provider, scenario, model=OPUS)
+    first, second = provider.requests
+    assert (first.model.name, second.model.name) == (OPUS, "small-local")
+    assert second.system == first.system, "the prompt's text stays, so that its prefix holds"
+    assert set(session.usage_by_model) == {OPUS, "small-local"}
+    states = [record for record in records(session) if record.get("type") == "state"]
+    assert [state["model"] for state in states] == ["small-local"]
+
+    async def resumed(session: Session) -> None:
+        await take_turn(session)
+
+    hold(tmp_path, provider, resumed, model=None, continue_newest=True)
+    assert provider.requests[-1].model.name == "small-local"
+
+
+# The mode.
+
+
+def test_plan_mode_is_told_with_the_next_message_and_archived(tmp_path: Path) -> None:
+    provider = ScriptedProvider(*(answer(str(number)) for number in range(4)))
+
+    async def scenario(session: Session) -> None:
+        await take_turn(session, "one")
+        session.use_mode("plan")
+        assert len(session.agent.conversation.messages) == 2, "nothing is said before there is a message"
+        await take_turn(session, "two")
+        await take_turn(session, "three")
+        session.use_mode("default")
+        await take_turn(session, "four")
+
+    session = hold(tmp_path, provider, scenario)
+    said = texts(provider)
+    assert said[0:4:2] == ["one", "two"]
+    assert said[2:4] == ["two", said[3]]
+    assert "Plan mode is on" in said[3]
+    assert said[3].startswith("<system-reminder>\n")
+    assert said[5] == "three"
+    assert "Plan mode is off" in said[8]
+    origins = [record.get("origin") for record in records(session) if record.get("role") == "user"]
+    assert origins == [None, None, "reminder", None, None, "reminder"]
+    modes = [record["mode"] for record in records(session) if record.get("type") == "state"]
+    assert modes == ["plan", "default"]
+
+
+@pytest.mark.parametrize("modes", [("accept-edits", "default"), ("default",), ("bypass", "dont-ask")])
+def test_other_modes_are_none_of_the_models_business(modes: tuple[str, ...], tmp_path: Path) -> None:
+    provider = ScriptedProvider(answer("ok"))
+
+    async def scenario(session: Session) -> None:
+        for mode in modes:
+            session.use_mode(mode)
+            assert session.mode == mode
+        await take_turn(session, "one")
+
+    hold(tmp_path, provider, scenario)
+    assert texts(provider) == ["one"]
+
+
+def test_a_conversation_that_begins_in_plan_mode_says_so(tmp_path: Path) -> None:
+    provider = ScriptedProvider(*(answer(str(number)) for number in range(3)))
+
+    async def scenario(session: Session) -> None:
+        await take_turn(session, "one")
+        session.clear()
+        await take_turn(session, "two")
+
+    hold(tmp_path, provider, scenario, mode="plan")
+    for number, prompt in enumerate(("one", "two")):
+        first, reminder = texts(provider, number)
+        assert first == prompt
+        assert "Plan mode is on" in reminder
+
+    async def resumed(session: Session) -> None:
+        assert session.mode == "plan", "a session's mode comes back with it"
+        await take_turn(session, "three")
+
+    hold(tmp_path, provider, resumed, continue_newest=True)
+    assert "Plan mode is on" in texts(provider)[-1]
+
+
+def test_a_resumed_session_never_comes_back_as_one_that_asks_nothing(tmp_path: Path) -> None:
+    provider = ScriptedProvider(answer("one"))
+
+    async def scenario(session: Session) -> None:
+        await take_turn(session)
+
+    async def resumed(session: Session) -> None:
+        assert session.mode == "default"
+
+    hold(tmp_path, provider, scenario, mode="bypass")
+    hold(tmp_path, provider, resumed, continue_newest=True)
+
+
+# Another conversation.
+
+
+def test_clear_begins_anew_and_loses_nothing(tmp_path: Path) -> None:
+    todo = call("todo", {"items": [{"text": "a thing", "status": "pending"}]})
+    provider = ScriptedProvider(answer(todo), answer("one"), answer("two"))
+
+    async def scenario(session: Session) -> None:
+        await take_turn(session, "first")
+        old, reads, model = session.id, session.tools.session.reads, session.model
+        assert session.tools.session.todos
+        session.clear()
+        assert session.id != old
+        assert session.agent.session_id == session.id
+        assert session.agent.conversation.messages == []
+        assert (session.usage_by_model, session.context_tokens) == ({}, 0)
+        assert session.tools.session.todos == []
+        assert session.tools.session.reads is not reads
+        assert session.model == model
+        folder = session.archive.folder.parent
+        assert [path.name for path in folder.iterdir()] == [old], "an empty conversation is no file"
+        SessionWriter.open(folder / old).close()  # nobody holds it
+        assert [record.get("type") for record in records(session, old)][-1] == "usage"
+        await take_turn(session, "second")
+
+    hold(tmp_path, provider, scenario)
+    assert texts(provider) == ["second"]
+    assert provider.requests[-1].tools == provider.requests[0].tools
+
+
+def test_clear_makes_the_prompt_anew(tmp_path: Path) -> None:
+    provider = ScriptedProvider(answer("one"), answer("two"))
+    head = project_in(tmp_path) / ".git" / "HEAD"
+    head.parent.mkdir()
+    head.write_text("ref: refs/heads/one\n")
+
+    async def scenario(session: Session) -> None:
+        await take_turn(session)
+        head.write_text("ref: refs/heads/two\n")
+        session.clear()
+        await take_turn(session)
+
+    hold(tmp_path, provider, scenario)
+    branches = [f"- Git branch: {name}" in provider.requests[place].system[-1] for place, name in
+                ((0, "one"), (1, "two"))]  # fmt: skip
+    assert branches == [True, True]
+
+
+# What it has used.
+
+
+def test_usage_is_recorded_once_and_comes_back(tmp_path: Path) -> None:
+    spent = Usage(1_000, 500, 20_000, 3_000)
+    provider = ScriptedProvider(answer("one", usage=spent), answer("two", usage=spent))
+
+    async def scenario(session: Session) -> None:
+        assert session.context_tokens == 0
+        await take_turn(session)
+        assert session.context_tokens == 24_500
+        await take_turn(session)
+        assert session.agent.usage == spent + spent
+
+    session = hold(tmp_path, provider, scenario, model=OPUS)
+    [usage] = [record for record in records(session) if record.get("type") == "usage"]
+    assert usage["models"][OPUS]["cache_read_tokens"] == 40_000
+    assert usage["cost_usd"] == pytest.approx(2 * (1_000 * 4 + 500 * 20 + 20_000 * 0.4 + 3_000 * 5) / 1e6)
+    before = (session.archive.folder / "conversation.jsonl").read_bytes()
+
+    async def resumed(session: Session) -> None:
+        assert session.usage_by_model == {OPUS: spent + spent}
+        assert session.agent.cost_usd == pytest.approx(usage["cost_usd"])
+        assert session.context_tokens == 24_500
+
+    session = hold(tmp_path, provider, resumed, model=None, continue_newest=True)
+    assert (session.archive.folder / "conversation.jsonl").read_bytes() == before, "nothing has changed"
+
+
+def test_a_session_in_which_nothing_was_said_leaves_nothing(tmp_path: Path) -> None:
+    async def scenario(session: Session) -> None:
+        session.use_mode("plan")
+        session.use_model(OPUS)
+
+    hold(tmp_path, ScriptedProvider(), scenario)
+    assert not (project_in(tmp_path) / ".mewcode").exists()
+
+
+# Saving.
+
+
+def test_on_saving_tells_of_a_disk_that_fails_and_recovers(tmp_path: Path) -> None:
+    """A file stands where the project folder should be made: not even root can write there."""
+    blocked = project_in(tmp_path) / ".mewcode"
+    blocked.write_text("in the way")
+    provider = ScriptedProvider(answer("one"), answer("two"))
+    told: list[str | None] = []
+
+    async def scenario(session: Session) -> None:
+        session.on_saving = told.append
+        assert told == []
+        _, result = await take_turn(session)
+        assert result.text == "one"
+        assert len(told) == 1
+        assert "not being saved" in str(told[0])
+        blocked.unlink()
+        await take_turn(session)
+        assert told[1:] == [None]
+
+    session = hold(tmp_path, provider, scenario)
+    said = [record["content"] for record in records(session) if record.get("role") == "assistant"]
+    assert said == ["one", "two"]
+
+
+def test_a_front_end_that_comes_late_is_told_too(tmp_path: Path) -> None:
+    provider = ScriptedProvider(answer("one"))
+    told: list[str | None] = []
+
+    async def scenario(session: Session) -> None:
+        (project_in(tmp_path) / ".mewcode").write_text("in the way")
+        await take_turn(session)
+        session.on_saving = told.append
+        assert session.on_saving is not None
+        session.clear()
+        assert told[1:] == [], "the new conversation has nothing to save yet"
+
+    hold(tmp_path, provider, scenario)
+    assert "not being saved" in str(told[0])
+
+
+def test_closing_ends_what_runs_in_the_background(tmp_path: Path) -> None:
+    provider = Offering(("m",), answer("ok"))
+    ended: list[str] = []
+
+    async def endless() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("endless")
+
+    async def soon() -> None:
+        await asyncio.sleep(0)
+        ended.append("soon")
+
+    async def scenario(session: Session) -> None:
+        session.background.start("endless", endless())
+        session.background.start("soon", soon())
+
+    session = hold(tmp_path, provider, scenario)
+    assert sorted(ended) == ["endless", "soon"]
+    assert session.background.running == ()
+    assert provider.ended == 1
