@@ -1,0 +1,1 @@
+"""The terminal front end; rich and prompt_toolkit stay in here."""

@@ -1,0 +1,348 @@
+"""The terminal front end: joins screen, input, commands and turns. It is the `Person` that tools ask."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.input import Input
+from prompt_toolkit.output import Output
+from prompt_toolkit.styles import Style
+
+from mewcode.core.errors import MewCodeError
+from mewcode.core.events import ApprovalAnswer, ApprovalRequest, Question
+from mewcode.infra.supervisor import TaskScope
+from mewcode.infra.terminal_text import safe_line, safe_text
+from mewcode.permissions.modes import next_mode
+from mewcode.repl.approval import answer_of, approval_panel
+from mewcode.repl.commands import Clear, CommandRegistry, Outcome, Pick, Quit, Say, Table
+from mewcode.repl.input import make_bindings, make_buffer
+from mewcode.repl.layout import make_layout
+from mewcode.repl.panel import Chosen, Option, Panel
+from mewcode.repl.screen import Screen
+from mewcode.repl.statusline import status_text
+from mewcode.repl.theme import Theme
+from mewcode.repl.tool_views import user_block
+from mewcode.repl.turn_view import TurnView
+
+if TYPE_CHECKING:
+    # The parts of a session are loaded after the first paint.
+    from mewcode.agent.agent import Run
+    from mewcode.agent.session import Session
+
+# Seconds within which a second Ctrl-C counts as one with the first.
+_TWICE = 1.0
+# Seconds between two drawings that only show that time passes.
+_TICK = 0.1
+
+OpenSession = Callable[["Repl"], Awaitable["Session"]]
+
+
+class Repl:
+    """One run of the front end. ``open_session`` is awaited after the first paint."""
+
+    def __init__(
+        self,
+        open_session: OpenSession,
+        commands: CommandRegistry,
+        theme: Theme,
+        input_: Input,
+        output: Output,
+        *,
+        root: Path,
+        folder: str,
+        branch: str,
+        first_prompt: str | None = None,
+        label: str = "",
+    ) -> None:
+        self.panel: Panel | None = None
+        self.theme = theme
+        self.session: Session | None = None
+        self._open_session = open_session
+        self._commands = commands
+        self._folder, self._branch, self._label = folder, branch, label
+        self._first_prompt = first_prompt
+        self._queue: list[str] = []
+        self._run: Run | None = None
+        self._view: TurnView | None = None
+        self._busy = False
+        self._input: asyncio.Task[None] | None = None
+        self._last_interrupt = 0.0
+        self._tasks = TaskScope("repl")
+        self._failure: MewCodeError | None = None
+        self.buffer: Buffer = make_buffer(commands, root)
+        self.screen = Screen(
+            make_layout(
+                self.buffer,
+                live=self._live_lines,
+                panel=self._panel_lines,
+                prompt=self._prompt,
+                status=self._status,
+                takes_input=lambda: self.panel is None or self.panel.writing is not None,
+            ),
+            make_bindings(self.buffer, self),
+            Style([]),
+            input_,
+            output,
+            color=theme.name != "no-color",
+            after_first_paint=self._painted,
+        )
+
+    async def run(self) -> int:
+        """Runs until the user leaves; returns the exit code. Raises what kept the session from opening."""
+        try:
+            code = await self.screen.run()
+        finally:
+            if self._run is not None:
+                self._run.interrupt()
+            await self._tasks.close(grace=1.0)
+            if self.session is not None:
+                await self.session.aclose()
+        if self._failure is not None:
+            raise self._failure
+        return code
+
+    def end(self, code: int) -> None:
+        """Leaves from outside: a signal, a closed terminal."""
+        if self._run is not None:
+            self._run.interrupt()
+        self.screen.exit(code)
+
+    def _start(self, name: str, work: Awaitable[None]) -> asyncio.Task[None]:
+        async def guarded() -> None:
+            try:
+                await work
+            except MewCodeError as error:
+                self.say("error", error.message, error.hint)
+
+        return self._tasks.start(name, guarded())
+
+    def _painted(self) -> None:
+        self._start("session", self._begin())
+
+    async def _begin(self) -> None:
+        try:
+            self.session = await self._open_session(self)
+        except MewCodeError as error:
+            self._failure = error
+            self.screen.exit(error.exit_code)
+            return
+        for notice in self.session.notices:
+            self.say("warn", notice)
+        self._replay(self.session)
+        self._start("views", asyncio.to_thread(_load_views))
+        self.session.on_saving = self._saving_changed
+        self.session.background.start("warm", self.session.warm())
+        self.screen.refresh()
+        if self._first_prompt:
+            self.submit(self._first_prompt)
+        elif self._queue:
+            self._next()
+
+    def _saving_changed(self, failing: str | None) -> None:
+        if failing:
+            self.say("warn", failing, "The conversation goes on; saving is tried again with each message.")
+        else:
+            self.say("dim", "the session is being saved again")
+
+    def _replay(self, session: Session) -> None:
+        from mewcode.repl.replay import replay
+
+        if session.agent.conversation.messages:
+            self.screen.commit(replay(session.agent.conversation.messages, self.theme, self.screen.width))
+
+    # What is drawn.
+
+    def _live_lines(self) -> list[str]:
+        lines = [
+            self.theme.paint("dim", safe_line(f"queued: {text}", self.screen.width - 1))
+            for text in self.queued
+        ]
+        if self._view is not None:
+            used = len(lines) + (8 if self.panel else 0) + 6
+            return [*self._view.live_lines(max(3, self.screen.rows - used)), *lines]
+        return lines
+
+    def _panel_lines(self) -> list[str]:
+        return self.panel.lines(self.theme, self.screen.width) if self.panel is not None else []
+
+    def _prompt(self) -> str:
+        return self.theme.paint("user", "❯ ")
+
+    def _status(self) -> str:
+        text = status_text(self.session, self._folder, self._branch, self.screen.width, self._label)
+        return self.theme.paint("dim", text)
+
+    def say(self, style: str, text: str, hint: str = "") -> None:
+        TurnView(self.theme, self.screen.commit, lambda: self.screen.width, time.monotonic).note(
+            style, text, hint
+        )
+
+    @property
+    def queued(self) -> tuple[str, ...]:
+        waiting = self.session.agent.interjections.waiting if self.session else ()
+        return (*waiting, *self._queue)
+
+    # What keys ask for; see `repl.input.Actions`.
+
+    def submit(self, text: str) -> None:
+        """Sends, or queues while a turn runs; a command is never queued behind a turn."""
+        if self.session is None or (self._busy and (self._run is None or text.startswith("/"))):
+            self._queue.append(text)
+        elif self._busy:
+            self.session.agent.interjections.put(text)
+        else:
+            self._queue.append(text)
+            self._next()
+        self.screen.refresh()
+
+    def _next(self) -> None:
+        if not self._busy and self._queue and self.session is not None:
+            self._busy = True
+            self._input = self._start("input", self._take(self.session, self._queue.pop(0)))
+
+    async def _take(self, session: Session, text: str) -> None:
+        try:
+            if text.startswith("/") and "\n" not in text and not text.startswith("//"):
+                self.screen.commit("\n" + user_block(text, self.theme, self.screen.width))
+                await self._show(session, await self._commands.run(session, text))
+            else:
+                await self._turn(session, text)
+        finally:
+            self._busy = False
+            self._queue += session.agent.interjections.take_all()
+            self.screen.refresh()
+            self._next()
+
+    async def _turn(self, session: Session, text: str) -> None:
+        self.screen.commit("\n" + user_block(text, self.theme, self.screen.width))
+        view = TurnView(self.theme, self.screen.commit, lambda: self.screen.width, time.monotonic)
+        self._view = view
+        ticking = self._tasks.start("tick", self._tick())
+        try:
+            async with session.run(text) as run:
+                self._run = run
+                async for event in run:
+                    view.handle(event)
+                    self.screen.refresh()
+            if run.result.stop in ("interrupted", "denied", "error"):
+                self._give_back(session)
+        finally:
+            ticking.cancel()
+            self._view = self._run = None
+
+    def _give_back(self, session: Session) -> None:
+        """After a stop, what was queued returns to the input."""
+        texts = [*session.agent.interjections.take_all(), *self._queue]
+        self._queue.clear()
+        if texts:
+            self.buffer.insert_text("\n".join(texts))
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK)
+            self.screen.refresh()
+
+    def stop(self) -> None:
+        if self._run is not None:
+            if self._view is not None:
+                self._view.interrupted = True
+            self._run.interrupt()
+            self.screen.refresh()
+
+    def interrupt(self, text: str) -> bool:
+        now = time.monotonic()
+        twice, self._last_interrupt = now - self._last_interrupt < _TWICE, now
+        if self.panel is not None:
+            self.panel.writing = None
+            self.panel.cancel()
+        if self._busy:
+            self.stop()
+            if twice and self._input is not None:
+                # Whatever does not end by being asked is left behind: the prompt comes back.
+                self._input.cancel()
+            return False
+        if text:
+            self._last_interrupt = 0.0
+            return True
+        if twice:
+            self.screen.exit(0)
+        else:
+            self.say("dim", "press Ctrl-C again to leave, or Ctrl-D")
+        return False
+
+    def leave(self) -> None:
+        if not self._busy:
+            self.screen.exit(0)
+        else:
+            self.say("dim", "a turn is running: Esc stops it")
+
+    def next_mode(self) -> None:
+        if self.session is not None:
+            self.session.use_mode(next_mode(self.session.mode))
+            self.screen.refresh()
+
+    def take_back(self) -> str | None:
+        if self._queue:
+            return self._queue.pop()
+        return self.session.agent.interjections.take_last() if self.session else None
+
+    async def choose(self, title: str, options: tuple[Option, ...]) -> str | None:
+        """The value of the option that the user takes, None for Esc."""
+        chosen = await self._ask(Panel(title, options))
+        return None if chosen is None else chosen.value
+
+    # The person, see `agent.ports.Person`.
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        shown, panel = approval_panel(request, self.theme, self.screen.width)
+        self.screen.commit(shown)
+        return answer_of(await self._ask(panel))
+
+    async def answer(self, question: Question) -> str | None:
+        own = Option("", "something else", "in your own words", asks_text=True)
+        options = tuple(Option(label, label, description) for label, description in question.choices)
+        chosen = await self._ask(Panel(safe_text(question.question), (*options, own)))
+        return None if chosen is None else chosen.text or chosen.value or None
+
+    async def _ask(self, panel: Panel) -> Chosen | None:
+        self.panel = panel
+        # What was being typed is no answer: it waits aside.
+        draft = self.buffer.document
+        self.buffer.reset()
+        self.screen.refresh()
+        try:
+            return await panel.outcome
+        finally:
+            self.panel = None
+            self.buffer.set_document(draft)
+            self.screen.refresh()
+
+    # What commands give.
+
+    async def _show(self, session: Session, outcome: Outcome) -> None:
+        while isinstance(outcome, Pick):
+            chosen = await self._ask(Panel(outcome.title, outcome.options, outcome.selected))
+            if chosen is None:
+                return
+            outcome = outcome.then(chosen.value)
+        if isinstance(outcome, Say):
+            self.say("plain", outcome.text, outcome.hint)
+        elif isinstance(outcome, Table):
+            from mewcode.repl.tables import table_text
+
+            self.screen.commit("\n" + table_text(outcome, self.theme, self.screen.width))
+        elif isinstance(outcome, Clear):
+            self.screen.clear()
+            self.say("dim", f"a new conversation: {session.id}")
+        elif isinstance(outcome, Quit):
+            self.screen.exit(0)
+
+
+def _load_views() -> None:
+    """What the first answer needs to be drawn, loaded while the user types."""
+    import mewcode.repl.markdown_blocks  # noqa: F401
