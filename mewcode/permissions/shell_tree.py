@@ -28,6 +28,7 @@ _KNOWN = frozenset(
         "brace_expression", "translated_string",
     }
 )  # fmt: skip
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _SPECIAL = frozenset({"test_command", "declaration_command", "unset_command"})
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|.)", re.DOTALL)
 _NAMED_ESCAPES = {
@@ -56,9 +57,9 @@ class TreeWalk:
 def walk_tree(parser: Parser, text: str) -> TreeWalk:
     """All commands anywhere in the tree, also within parts that did not parse. Uses no recursion but for the
     text of a word."""
-    source = text.encode("utf-8", "surrogatepass")
-    tree = parser.parse(source)
-    place = _Places(source)
+    # The grammar's scanner looks characters up in a C table of 256: others crash it. To bash they are letters
+    # of a word and nothing more; a dot is that too, and no part of a name.
+    tree = parser.parse(_BEYOND_ASCII.sub(".", text).encode("ascii"))
     commands: list[SimpleCommand] = []
     special: set[int] = set()
     problem = "it does not parse" if tree.root_node.has_error else ""
@@ -68,88 +69,74 @@ def walk_tree(parser: Parser, text: str) -> TreeWalk:
         if node.is_named and not node.is_error and node.type not in _KNOWN:
             problem = problem or f"it holds a {node.type.replace('_', ' ')}"
         if node.type == "command":
-            commands.append(_command(node, place))
+            commands.append(_command(node, text))
         elif node.type in _SPECIAL:
-            special.add(place(node.start_byte))
-            commands.append(SimpleCommand(_special_words(node, place)))
+            special.add(node.start_byte)
+            commands.append(SimpleCommand(_special_words(node, text)))
         elif node.type == "file_redirect":
-            commands.append(SimpleCommand((), (), (_redirect(node, place),)))
+            commands.append(SimpleCommand((), (), (_redirect(node, text),)))
         pending.extend(node.children)
     return TreeWalk(tuple(commands), frozenset(special), problem)
 
 
-class _Places:
-    """From places in bytes to places in characters."""
-
-    def __init__(self, source: bytes) -> None:
-        self.source = source
-        self._ascii = source.isascii()
-        self._starts: list[int] = []
-        if not self._ascii:
-            count = -1
-            for byte in source:
-                count += (byte & 0xC0) != 0x80
-                self._starts.append(count)
-            self._starts.append(count + 1)
-
-    def __call__(self, byte: int) -> int:
-        return byte if self._ascii else self._starts[byte]
-
-    def text(self, node: Node) -> str:
-        return self.source[node.start_byte : node.end_byte].decode("utf-8", "surrogatepass")
+def _raw(node: Node, source: str) -> str:
+    """A node's text as it was written: places in bytes are places in characters here."""
+    return source[node.start_byte : node.end_byte]
 
 
-def _command(node: Node, place: _Places) -> SimpleCommand:
+def _command(node: Node, source: str) -> SimpleCommand:
     words: list[Word] = []
     assignments: list[Word] = []
     for child in node.children:
         if child.type == "variable_assignment":
-            assignments.append(_word(child, place))
+            assignments.append(_word(child, source))
         elif child.type == "command_name" or (
             child.is_named and child.type not in ("file_redirect", "heredoc_redirect", "herestring_redirect")
         ):
-            words.append(_word(child, place))
+            words.append(_word(child, source))
     parent = node.parent
     if parent is not None and parent.type == "redirected_statement":
         # `git log > f x`: the grammar takes x for a second target.
         for redirect in parent.children:
             if redirect.type == "file_redirect":
-                words += [_word(extra, place) for extra in redirect.children_by_field_name("destination")[1:]]
+                words += [
+                    _word(extra, source) for extra in redirect.children_by_field_name("destination")[1:]
+                ]
     words.sort(key=lambda word: word.start)
     return SimpleCommand(tuple(words), tuple(assignments))
 
 
-def _special_words(node: Node, place: _Places) -> tuple[Word, ...]:
+def _special_words(node: Node, source: str) -> tuple[Word, ...]:
     """The leaves of `[ -f x ]` or `export a=b`, in order: their structure does not matter to any rule."""
     first = node.children[0]
-    words = [Word(place.text(first), True, place(first.start_byte), place(first.end_byte))]
+    words = [Word(_raw(first, source), True, first.start_byte, first.end_byte)]
     for child in node.children[1:]:
-        raw = place.text(child)
-        start = place(child.start_byte)
+        raw = _raw(child, source)
+        start = child.start_byte
         words += [Word(piece, piece.isalnum(), start, start) for piece in raw.split()]
     return tuple(words)
 
 
-def _redirect(node: Node, place: _Places) -> Redirect:
+def _redirect(node: Node, source: str) -> Redirect:
     targets = node.children_by_field_name("destination")
     operator = next((child.type for child in node.children if not child.is_named), "")
     if not targets or operator.endswith("-"):
         return Redirect("none")
-    target = _word(targets[0], place)
+    target = _word(targets[0], source)
     if operator in ("<&", ">&") and target.text.rstrip("-").isdigit():
         return Redirect("none")
     return Redirect("read" if operator in ("<", "<&") else "write", target)
 
 
-def _word(node: Node, place: _Places) -> Word:
-    text, literal = _text(node, place, 0)
-    raw = place.text(node)
-    return Word(text, literal, place(node.start_byte), place(node.end_byte), raw.startswith("~"))
+def _word(node: Node, source: str) -> Word:
+    text, literal = _text(node, source, 0)
+    raw = _raw(node, source)
+    return Word(text, literal, node.start_byte, node.end_byte, raw.startswith("~"))
 
 
-def _text(node: Node, place: _Places, depth: int) -> tuple[str, bool]:
+def _text(node: Node, source: str, depth: int) -> tuple[str, bool]:
     """The text of a word, quotes resolved, and whether that is all of it."""
-    raw = place.text(node)
+    raw = _raw(node, source)
     if depth > 20:
         return raw, False
     if node.type in ("word", "number") and not node.children:
@@ -164,7 +151,7 @@ def _text(node: Node, place: _Places, depth: int) -> tuple[str, bool]:
     ):
         return re.sub(r'\\([$`"\\])', r"\1", raw[1:-1].replace("\\\n", "")), True
     if node.type in ("command_name", "concatenation", "string", "translated_string"):
-        parts = [_text(child, place, depth + 1) for child in node.children if child.type != '"']
+        parts = [_text(child, source, depth + 1) for child in node.children if child.type != '"']
         return "".join(part for part, _ in parts), all(literal for _, literal in parts)
     if node.type == "string_content":
         return re.sub(r'\\([$`"\\])', r"\1", raw), True

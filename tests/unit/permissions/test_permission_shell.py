@@ -138,3 +138,17 @@ def test_folders_follow_cd(text: str, folders: list[str] | None) -> None:
         placed.folders for placed in place_commands(program, "/w", "/h") if placed.command.name == "x"
     ]
     assert (sorted(found) if found is not None else None) == folders
+
+
+def test_letters_of_any_script_are_letters_of_words() -> None:
+    """The grammar's scanner, given these as they are, crashes the process now and then."""
+    for text in ("echo 你好 > 文件", "ls é{ü", "cat <<é\nü\né\n", "Q\u00f3{\U000f3da3\u85d1Ez{` \n"):
+        read_command(text)
+    line = read_command("touch 笔记.txt && cat ñ")
+    assert [word.text for command in line.commands for word in command.words] == [
+        "touch",
+        "笔记.txt",
+        "cat",
+        "ñ",
+    ]
+    assert not line.problem
