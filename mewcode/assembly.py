@@ -24,6 +24,7 @@ from mewcode.core.access import MODES
 from mewcode.core.errors import SessionBusy, SessionError, UsageError
 from mewcode.infra.paths import project_dir
 from mewcode.permissions.policy import Policy
+from mewcode.permissions.repository import is_plain_repository
 from mewcode.permissions.rules import Rule, RuleSet
 from mewcode.prompt.builder import FIXED_SECTIONS, build_prompt
 from mewcode.prompt.environment import environment_module
@@ -118,7 +119,7 @@ class _Assembly:
             _rules(config),
             home=Path(setup.environ.get("HOME") or Path.home()),
             user_dir=setup.places.user,
-            trusted_folder=setup.trusted,
+            trusted_folder=setup.trusted or is_plain_repository(setup.places.root),
         )
 
     # The keeper of rules, see `agent.ports.RuleKeeper`.

@@ -15,10 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from mewcode.permissions.globs import Glob, word_glob
-from mewcode.permissions.shell_words import Word
+
+if TYPE_CHECKING:
+    from mewcode.permissions.shell_words import Word
 
 _LIMIT = 2000  # characters of a pattern
 _ENDS_COMMAND = {
@@ -37,7 +39,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./^!#~-]+")
 Hit = Literal["yes", "maybe", "no"]
 # Decides on a word that a wildcard swallowed; the second argument is the word's own pattern, None for a
 # lone `*`.
-Swallow = Callable[[Word, Glob | None], bool]
+Swallow = Callable[["Word", Glob | None], bool]
 _ANYTHING: Glob | None = None
 
 
@@ -132,6 +134,9 @@ class CommandPattern:
 
     def hits_text(self, text: str) -> bool:
         """The last resort for what cannot be parsed: whether the words appear anywhere in ``text``."""
+        # Not needed to parse rules, which happens at every start.
+        from mewcode.permissions.shell_words import Word
+
         words = [Word(word, True) for word in bare_words(text)]
         if not words:
             return self.words[0] is None

@@ -86,13 +86,14 @@ def base_name(command: SimpleCommand) -> str:
 
 
 def reads_a_script(command: SimpleCommand) -> bool:
-    """Whether it runs what it reads: a shell or interpreter without a script of its own, xargs and its
-    like."""
-    name = base_name(command)
-    operands = [
-        word for word in command.words[1:] if not word.literal or not re.match(r"-|/dev/stdin$", word.text)
-    ]
-    return name in _RUN_INPUT or (name in _SCRIPT_READERS and not operands)
+    """Whether it runs what it reads: a shell without a script of its own, xargs and their like."""
+    name, options = base_name(command), re.compile(r"-|/dev/stdin$")
+    if name in _RUN_INPUT:
+        return True
+    texts = [word.text for word in command.words[1:]]
+    if name not in _SCRIPT_READERS or texts in (["--version"], ["-V"], ["-v"], ["--help"]):
+        return False
+    return all(word.literal and options.match(word.text) for word in command.words[1:])
 
 
 def visible_commands(commands: tuple[SimpleCommand, ...]) -> tuple[list[SimpleCommand], list[str]]:

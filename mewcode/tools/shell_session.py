@@ -31,6 +31,8 @@ _UNATTENDED = {
     "PAGER": "cat",
     "TERM": "dumb",
 }
+# With these a command would not do what it reads as, and it is judged as it reads.
+_REINTERPRETING = frozenset({"BASH_ENV", "CDPATH", "ENV"})
 # Seconds for output to arrive after its command has exited; what holds the pipe longer was left behind.
 LINGER = 0.3
 # Seconds between SIGTERM and SIGKILL.
@@ -242,7 +244,8 @@ class ShellSession:
             raise ToolError(
                 f"The folder {self.cwd} does not exist any more; there is nowhere to run a command."
             )
-        environ = {name: value for name, value in self.environ.items() if name not in self._secrets}
+        left_out = self._secrets | _REINTERPRETING
+        environ = {name: value for name, value in self.environ.items() if name not in left_out}
         # What the shell itself believes of the folder must not be an older one.
         environ |= _UNATTENDED | {"PWD": str(self.cwd)}
 

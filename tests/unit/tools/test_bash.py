@@ -154,6 +154,9 @@ def test_what_a_command_inherits(tmp_path):
         "ANTHROPIC_AUTH_TOKEN": "secret-2",
         "OPENAI_API_KEY": "secret-3",
         "MINE": "kept",
+        "CDPATH": "secret-4",
+        "BASH_ENV": "secret-5",
+        "ENV": "secret-6",
     }
 
     async def scenario(shell):
