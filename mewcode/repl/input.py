@@ -41,6 +41,10 @@ class Actions(Protocol):
 
     def next_mode(self) -> None: ...
 
+    def changed(self) -> None:
+        """The panel changed."""
+        ...
+
     def take_back(self) -> str | None:
         """Alt-Up: the last queued message, for editing."""
         ...
@@ -106,13 +110,14 @@ class CommandCompleter(Completer):
 
 
 def make_buffer(registry: CommandRegistry, root: Path) -> Buffer:
-    return Buffer(
+    buffer = Buffer(
         multiline=True,
         history=ThreadedHistory(ProjectHistory(root)),
         completer=CommandCompleter(registry),
-        complete_while_typing=Condition(lambda: True),
-        enable_history_search=False,
+        # A task for each key is only worth it where there is something to complete.
+        complete_while_typing=Condition(lambda: buffer.text.startswith("/")),
     )
+    return buffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +129,7 @@ class _Keys:
         panel = self.actions.panel
         if panel is not None and panel.writing is None:
             panel.choose()
+            self.actions.changed()
             return
         state = self.buffer.complete_state
         if state is not None and state.current_completion is not None:
@@ -146,6 +152,7 @@ class _Keys:
     def escape(self, event: KeyPressEvent) -> None:
         if self.actions.panel is not None:
             self.actions.panel.cancel()
+            self.actions.changed()
         elif self.buffer.complete_state is not None:
             self.buffer.cancel_completion()
         else:
@@ -171,14 +178,17 @@ class _Keys:
     def digit(self, event: KeyPressEvent) -> None:
         if self.actions.panel is not None:
             self.actions.panel.choose(int(event.data) - 1)
+            self.actions.changed()
 
     def up(self, event: KeyPressEvent) -> None:
         if self.actions.panel is not None:
             self.actions.panel.move(-1)
+            self.actions.changed()
 
     def down(self, event: KeyPressEvent) -> None:
         if self.actions.panel is not None:
             self.actions.panel.move(1)
+            self.actions.changed()
 
 
 def _ignore(event: KeyPressEvent) -> None:

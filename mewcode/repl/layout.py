@@ -1,12 +1,12 @@
-"""The live part's windows, from top to bottom: what is in progress, a panel, the input, the status line."""
+"""The live part's windows, from top to bottom: what is in progress, the input, its menu, the status line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition, has_completions
-from prompt_toolkit.formatted_text import ANSI, AnyFormattedText
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.layout import (
     BufferControl,
     ConditionalContainer,
@@ -22,24 +22,36 @@ _INPUT_ROWS = 10
 _MENU_ROWS = 8
 
 
-def make_layout(
-    buffer: Buffer,
-    *,
-    live: Callable[[], list[str]],
-    panel: Callable[[], list[str]],
-    prompt: Callable[[], str],
-    status: Callable[[], str],
-    takes_input: Callable[[], bool],
-) -> Layout:
-    """Each callable gives ANSI text and is asked at every drawing."""
+class Drawn:
+    """What the windows show. It is set with each frame; a key press draws what is there, so that no key
+    waits for what only output changes."""
 
-    def lines_window(lines: Callable[[], list[str]]) -> ConditionalContainer:
-        control = FormattedTextControl(lambda: ANSI("\n".join(lines())))
-        window = Window(control, dont_extend_height=True, wrap_lines=False)
-        return ConditionalContainer(window, Condition(lambda: bool(lines())))
+    def __init__(self, prompt: str) -> None:
+        self.prompt: StyleAndTextTuples = to_formatted_text(ANSI(prompt))
+        self.above: StyleAndTextTuples = []
+        self.status: StyleAndTextTuples = []
+        self.takes_input = True
+        self._texts = ("", "")
 
-    def line_prefix(number: int, wrapped: int) -> AnyFormattedText:
-        return ANSI(prompt()) if number == 0 and wrapped == 0 else "  "
+    def show(self, above: Sequence[str], status: str, *, takes_input: bool) -> None:
+        """ANSI lines above the input, the status line, and whether there is an input at all."""
+        texts = ("\n".join(above), status)
+        if texts[0] != self._texts[0]:
+            self.above = to_formatted_text(ANSI(texts[0])) if texts[0] else []
+        if texts[1] != self._texts[1]:
+            self.status = to_formatted_text(ANSI(texts[1]))
+        self._texts = texts
+        self.takes_input = takes_input
+
+
+def make_layout(buffer: Buffer, drawn: Drawn) -> Layout:
+    """The layout over what ``drawn`` holds."""
+
+    def line_prefix(number: int, wrapped: int) -> StyleAndTextTuples:
+        return drawn.prompt if number == 0 and wrapped == 0 else [("", "  ")]
+
+    def text_window(text: Callable[[], StyleAndTextTuples]) -> Window:
+        return Window(FormattedTextControl(text), dont_extend_height=True, wrap_lines=False)
 
     input_window = Window(
         BufferControl(buffer),
@@ -52,16 +64,13 @@ def make_layout(
         CompletionsMenuControl(),
         height=Dimension(min=1, max=_MENU_ROWS),
         dont_extend_height=True,
-        style="class:completion-menu",
     )
     body = HSplit(
         [
-            lines_window(live),
-            lines_window(panel),
-            Window(height=1, char=" "),
-            ConditionalContainer(input_window, Condition(takes_input)),
+            ConditionalContainer(text_window(lambda: drawn.above), Condition(lambda: bool(drawn.above))),
+            ConditionalContainer(input_window, Condition(lambda: drawn.takes_input)),
             ConditionalContainer(menu, has_completions),
-            Window(FormattedTextControl(lambda: ANSI(status())), height=1, dont_extend_height=True),
+            text_window(lambda: drawn.status),
         ]
     )
     return Layout(body, focused_element=input_window)

@@ -21,7 +21,7 @@ from mewcode.permissions.modes import next_mode
 from mewcode.repl.approval import answer_of, approval_panel
 from mewcode.repl.commands import Clear, CommandRegistry, Outcome, Pick, Quit, Say, Table
 from mewcode.repl.input import make_bindings, make_buffer
-from mewcode.repl.layout import make_layout
+from mewcode.repl.layout import Drawn, make_layout
 from mewcode.repl.panel import Chosen, Option, Panel
 from mewcode.repl.screen import Screen
 from mewcode.repl.statusline import status_text
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 _TWICE = 1.0
 # Seconds between two drawings that only show that time passes.
 _TICK = 0.1
+# Rows that the input, its menu and the status line may want below what is in progress.
+_ROWS_BELOW = 4
+# Rows of the block in progress: enough to follow it, few enough to draw in a millisecond or two.
+_LIVE_ROWS = 16
 
 OpenSession = Callable[["Repl"], Awaitable["Session"]]
 
@@ -75,20 +79,15 @@ class Repl:
         self._tasks = TaskScope("repl")
         self._failure: MewCodeError | None = None
         self.buffer: Buffer = make_buffer(commands, root)
+        self._drawn = Drawn(theme.paint("user", "❯ "))
         self.screen = Screen(
-            make_layout(
-                self.buffer,
-                live=self._live_lines,
-                panel=self._panel_lines,
-                prompt=self._prompt,
-                status=self._status,
-                takes_input=lambda: self.panel is None or self.panel.writing is not None,
-            ),
+            make_layout(self.buffer, self._drawn),
             make_bindings(self.buffer, self),
             Style([]),
             input_,
             output,
             color=theme.name != "no-color",
+            compose=self._compose,
             after_first_paint=self._painted,
         )
 
@@ -157,25 +156,20 @@ class Repl:
 
     # What is drawn.
 
-    def _live_lines(self) -> list[str]:
-        lines = [
-            self.theme.paint("dim", safe_line(f"queued: {text}", self.screen.width - 1))
-            for text in self.queued
-        ]
+    def _compose(self) -> None:
+        width, rows, panel = self.screen.width, self.screen.rows, self.panel
+        asked = panel.lines(self.theme, width) if panel is not None else []
+        queued = [self.theme.paint("dim", safe_line(f"queued: {text}", width - 1)) for text in self.queued]
+        live: list[str] = []
         if self._view is not None:
-            used = len(lines) + (8 if self.panel else 0) + 6
-            return [*self._view.live_lines(max(3, self.screen.rows - used)), *lines]
-        return lines
-
-    def _panel_lines(self) -> list[str]:
-        return self.panel.lines(self.theme, self.screen.width) if self.panel is not None else []
-
-    def _prompt(self) -> str:
-        return self.theme.paint("user", "❯ ")
-
-    def _status(self) -> str:
-        text = status_text(self.session, self._folder, self._branch, self.screen.width, self._label)
-        return self.theme.paint("dim", text)
+            left = rows - len(queued) - len(asked) - _ROWS_BELOW
+            live = self._view.live_lines(max(3, min(left, _LIVE_ROWS)))
+        status = status_text(self.session, self._folder, self._branch, width, self._label)
+        self._drawn.show(
+            [*live, *queued, *asked, ""],
+            self.theme.paint("dim", status),
+            takes_input=panel is None or panel.writing is not None,
+        )
 
     def say(self, style: str, text: str, hint: str = "") -> None:
         TurnView(self.theme, self.screen.commit, lambda: self.screen.width, time.monotonic).note(
@@ -285,6 +279,9 @@ class Repl:
         if self.session is not None:
             self.session.use_mode(next_mode(self.session.mode))
             self.screen.refresh()
+
+    def changed(self) -> None:
+        self.screen.refresh()
 
     def take_back(self) -> str | None:
         if self._queue:

@@ -38,9 +38,12 @@ class Screen:
         output: Output,
         *,
         color: bool,
+        compose: Callable[[], None],
         after_first_paint: Callable[[], None],
     ) -> None:
+        """``compose`` is called before each frame and sets what the layout shows."""
         self.output = output
+        self._compose = compose
         self.app: Application[int] = Application(
             layout=layout,
             key_bindings=bindings,
@@ -63,6 +66,7 @@ class Screen:
 
     async def run(self) -> int:
         """Runs until `exit`; what is pending is written at the end."""
+        self._compose()
         code = await self.app.run_async(set_exception_handler=False, handle_sigint=False)
         if self._timer is not None:
             self._timer.cancel()
@@ -109,6 +113,7 @@ class Screen:
         app = self.app
         if not app.is_running or app._running_in_terminal:
             return
+        self._compose()
         if self._pending or self._is_shrinking():
             self.output.write_raw(_BEGIN_FRAME)
             app.renderer.erase(leave_alternate_screen=False)
