@@ -46,7 +46,7 @@ def start(options: Options) -> int:
         if not interactive and options.output_format != "text":
             from mewcode.headless.output import failure_object, write_line
 
-            write_line(sys.stdout, {"type": "result", **failure_object(error.message)})
+            write_line(sys.stdout, failure_object(error.message))
         raise
 
 

@@ -172,6 +172,8 @@ class Session:
         if mode == before:
             return
         self.archive.append_record(state_record(ts=time.time(), mode=mode))
+        if before == "plan" and self.agent.take_back(_PLAN_ON):
+            return  # the model was never told of it
         self.remind_of_plan()
         if before == "plan":
             self.agent.remind(_PLAN_OFF)
@@ -220,6 +222,7 @@ class Session:
     async def aclose(self) -> None:
         """Saves, ends children and background work, lets go of the session. May be called once."""
         self._record_usage()
-        self.archive.close()
+        self.archive.flush()
         await self.background.close(grace=0.5)
         await asyncio.gather(self.tools.session.shell.aclose(), self.provider.aclose())
+        self.archive.close()

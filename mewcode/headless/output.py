@@ -97,19 +97,20 @@ class StreamJsonOutput:
 
     def event(self, event: AgentEvent) -> None:
         if isinstance(event, TurnEnded):
-            write_line(self._out, {"type": "result", **result_object([event.result], self._session_id)})
+            write_line(self._out, result_object([event.result], self._session_id))
         else:
             write_line(self._out, event)
 
     def end(self, results: list[RunResult]) -> None:
         if not results:
-            write_line(self._out, {"type": "result", **result_object(results, self._session_id)})
+            write_line(self._out, result_object(results, self._session_id))
 
 
 def result_object(results: list[RunResult], session_id: str) -> dict[str, Any]:
     """The object of ``--output-format json``: the last turn's answer, and sums over all turns."""
     last = results[-1] if results else None
     return {
+        "type": "result",
         "result": last.text if last else "",
         "is_error": any(result.is_error for result in results) or last is None,
         "stop": last.stop if last else "error",

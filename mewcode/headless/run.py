@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterable
+from types import TracebackType
+from typing import Self
 
 from mewcode.agent.agent import Agent, Run
 from mewcode.core.errors import UsageError
@@ -13,22 +14,27 @@ from mewcode.core.events import RunResult, TurnEnded
 from mewcode.core.message import Usage
 from mewcode.headless.output import Output, SessionFacts
 
+_INTERRUPTED = 130
+
 
 async def run_headless(agent: Agent, prompts: AsyncIterable[str], output: Output, facts: SessionFacts) -> int:
-    """Runs a turn for each prompt and returns the exit code: the first failure's, or 0. Stops after a turn
-    that was interrupted. SIGINT, SIGTERM and SIGHUP interrupt the turn; what came is kept. A prompt that
-    cannot be read counts as a turn that failed."""
+    """Runs a turn for each prompt and returns the exit code: the first failure's, or 0. A prompt that cannot
+    be read counts as a turn that failed. SIGINT, SIGTERM and SIGHUP interrupt the turn, or the wait for the
+    next prompt, and no other turn begins; what came is kept."""
     results: list[RunResult] = []
+    stopping = _Stopping()
     output.begin(facts)
     try:
-        async for prompt in prompts:
-            async with agent.run(prompt) as run:
-                with _signals(run):
+        with stopping:
+            async for prompt in prompts:
+                async with agent.run(prompt) as run:
+                    stopping.run = run
                     async for event in run:
                         output.event(event)
-            results.append(run.result)
-            if run.result.stop == "interrupted":
-                break
+                stopping.run = None
+                results.append(run.result)
+                if stopping.asked or run.result.stop == "interrupted":
+                    break
     except UsageError as error:
         failed = RunResult(
             "", "error", 0, Usage(), agent.cost_usd, 0, error.message, error.hint, error.exit_code
@@ -37,17 +43,39 @@ async def run_headless(agent: Agent, prompts: AsyncIterable[str], output: Output
         results.append(failed)
     finally:
         output.end(results)
-    return next((result.exit_code for result in results if result.exit_code), 0)
+    success = _INTERRUPTED if stopping.asked else 0
+    return next((result.exit_code for result in results if result.exit_code), success)
 
 
-@contextmanager
-def _signals(run: Run) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-    caught = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    for number in caught:
-        loop.add_signal_handler(number, run.interrupt)
-    try:
-        yield
-    finally:
-        for number in caught:
-            loop.remove_signal_handler(number)
+class _Stopping:
+    """Within this context, a signal stops ``run``, where one is set, else what the task waits for."""
+
+    _CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def __init__(self) -> None:
+        self.asked = False
+        self.run: Run | None = None
+        self._task: asyncio.Task[object] | None = None
+
+    def __enter__(self) -> Self:
+        self._task = asyncio.current_task()
+        for number in self._CAUGHT:
+            asyncio.get_running_loop().add_signal_handler(number, self._stop)
+        return self
+
+    def _stop(self) -> None:
+        again, self.asked = self.asked, True
+        if self.run is not None:
+            self.run.interrupt()
+        elif self._task is not None and not again:
+            self._task.cancel()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        for number in self._CAUGHT:
+            asyncio.get_running_loop().remove_signal_handler(number)
+        if self.asked and isinstance(error, asyncio.CancelledError) and self._task is not None:
+            self._task.uncancel()
+            return True
+        return False

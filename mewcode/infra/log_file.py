@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 _LIMIT_BYTES = 2_000_000
@@ -14,7 +16,7 @@ _LIMIT_BYTES = 2_000_000
 
 class LazyFileHandler(logging.Handler):
     """Appends records to ``mewcode.log``; finds and opens the file at the first one. A log that cannot be
-    written is given up for this run: the program goes on."""
+    written is given up for this run: the program goes on, and its screen stays clean."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -22,8 +24,14 @@ class LazyFileHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if self._target is None:
-            self._target = _open_log()
+            self._target = _open_log(self._give_up)
         self._target.emit(record)
+
+    def _give_up(self) -> None:
+        failed, self._target = self._target, logging.NullHandler()
+        if failed is not None:
+            with suppress(OSError):  # what it still holds cannot be written either
+                failed.close()
 
     def close(self) -> None:
         if self._target is not None:
@@ -38,13 +46,20 @@ def log_path() -> Path:
     return Path(platformdirs.user_log_dir("mewcode", appauthor=False)) / "mewcode.log"
 
 
-def _open_log() -> logging.Handler:
+def _open_log(give_up: Callable[[], None]) -> logging.Handler:
     from logging.handlers import RotatingFileHandler
+
+    class LogFile(RotatingFileHandler):
+        def handleError(self, record: logging.LogRecord) -> None:
+            if isinstance(sys.exc_info()[1], OSError):
+                give_up()
+            else:
+                super().handleError(record)
 
     path = log_path()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handler = RotatingFileHandler(path, maxBytes=_LIMIT_BYTES, backupCount=1, encoding="utf-8")
+        handler = LogFile(path, maxBytes=_LIMIT_BYTES, backupCount=1, encoding="utf-8")
         path.chmod(0o600)
     except OSError:
         return logging.NullHandler()

@@ -42,9 +42,19 @@ def find_places(cwd: Path, environ: Mapping[str, str]) -> Places:
     user = Path(environ.get("MEWCODE_HOME") or home / PROJECT_DIR).expanduser().absolute()
     root = _git_top(cwd) or cwd
     project = root / PROJECT_DIR
-    if project == user or (project.exists() and user.exists() and project.samefile(user)):
+    if _is_same(project, user):
         project = user / "home-project"
     return Places(cwd, root, user, project)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two paths are one folder. Neither need exist: HOME may be a link before anything is made."""
+    if one == other or one.resolve() == other.resolve():
+        return True
+    try:
+        return one.samefile(other)  # a file system that ignores case, a bind mount
+    except OSError:
+        return False
 
 
 def _git_top(start: Path) -> Path | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +61,29 @@ async def take_turn(session: Session, prompt: str = "go") -> tuple[list[AgentEve
             events.append(event)
     check_order(events)
     return events, run.result
+
+
+def hold(
+    tmp_path: Path,
+    provider: ScriptedProvider,
+    scenario: Callable[[Session], Awaitable[None]],
+    **options: Any,
+) -> Session:
+    """Opens a session, lets the scenario happen in it, closes it."""
+
+    async def whole() -> Session:
+        session = sample_session(tmp_path, provider, **options)
+        try:
+            await scenario(session)
+        finally:
+            await session.aclose()
+        return session
+
+    return asyncio.run(whole())
+
+
+def records(session: Session, session_id: str = "") -> list[dict[str, Any]]:
+    """What the archive of the session, or of another of its folder, holds."""
+    folder = session.archive.folder.parent / (session_id or session.id)
+    lines = (folder / "conversation.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]

@@ -1,10 +1,7 @@
-"""A session beyond its turns: model, mode, a new conversation, what it has used, and saving."""
+"""A session beyond its turns: model, mode, and a new conversation."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +9,8 @@ import pytest
 
 from mewcode.agent.session import Session
 from mewcode.core.errors import BadRequest, NotConfigured
-from mewcode.core.message import Usage
 from mewcode.sessions.archive import SessionWriter
-from tests.support.sample_session import project_in, sample_session, take_turn
+from tests.support.sample_session import hold, project_in, records, take_turn
 from tests.support.scripted_provider import ScriptedProvider, answer, call
 
 OPUS, HAIKU = "claude-opus-5-5", "claude-haiku-4-5"
@@ -36,32 +32,6 @@ class Offering(ScriptedProvider):
 
     async def aclose(self) -> None:
         self.ended += 1
-
-
-def hold(
-    tmp_path: Path,
-    provider: ScriptedProvider,
-    scenario: Callable[[Session], Awaitable[None]],
-    **options: Any,
-) -> Session:
-    """Opens a session, lets the scenario happen in it, closes it."""
-
-    async def whole() -> Session:
-        session = sample_session(tmp_path, provider, **options)
-        try:
-            await scenario(session)
-        finally:
-            await session.aclose()
-        return session
-
-    return asyncio.run(whole())
-
-
-def records(session: Session, session_id: str = "") -> list[dict[str, Any]]:
-    """What the archive of the session, or of another of its folder, holds."""
-    folder = session.archive.folder.parent / (session_id or session.id)
-    lines = (folder / "conversation.jsonl").read_text("utf-8").splitlines()
-    return [json.loads(line) for line in lines]
 
 
 def texts(provider: ScriptedProvider, number: int = -1) -> list[str]:
@@ -309,107 +279,3 @@ def test_clear_makes_the_prompt_anew(tmp_path: Path) -> None:
     branches = [f"- Git branch: {name}" in provider.requests[place].system[-1] for place, name in
                 ((0, "one"), (1, "two"))]  # fmt: skip
     assert branches == [True, True]
-
-
-# What it has used.
-
-
-def test_usage_is_recorded_once_and_comes_back(tmp_path: Path) -> None:
-    spent = Usage(1_000, 500, 20_000, 3_000)
-    provider = ScriptedProvider(answer("one", usage=spent), answer("two", usage=spent))
-
-    async def scenario(session: Session) -> None:
-        assert session.context_tokens == 0
-        await take_turn(session)
-        assert session.context_tokens == 24_500
-        await take_turn(session)
-        assert session.agent.usage == spent + spent
-
-    session = hold(tmp_path, provider, scenario, model=OPUS)
-    [usage] = [record for record in records(session) if record.get("type") == "usage"]
-    assert usage["models"][OPUS]["cache_read_tokens"] == 40_000
-    assert usage["cost_usd"] == pytest.approx(2 * (1_000 * 4 + 500 * 20 + 20_000 * 0.4 + 3_000 * 5) / 1e6)
-    before = (session.archive.folder / "conversation.jsonl").read_bytes()
-
-    async def resumed(session: Session) -> None:
-        assert session.usage_by_model == {OPUS: spent + spent}
-        assert session.agent.cost_usd == pytest.approx(usage["cost_usd"])
-        assert session.context_tokens == 24_500
-
-    session = hold(tmp_path, provider, resumed, model=None, continue_newest=True)
-    assert (session.archive.folder / "conversation.jsonl").read_bytes() == before, "nothing has changed"
-
-
-def test_a_session_in_which_nothing_was_said_leaves_nothing(tmp_path: Path) -> None:
-    async def scenario(session: Session) -> None:
-        session.use_mode("plan")
-        session.use_model(OPUS)
-
-    hold(tmp_path, ScriptedProvider(), scenario)
-    assert not (project_in(tmp_path) / ".mewcode").exists()
-
-
-# Saving.
-
-
-def test_on_saving_tells_of_a_disk_that_fails_and_recovers(tmp_path: Path) -> None:
-    """A file stands where the project folder should be made: not even root can write there."""
-    blocked = project_in(tmp_path) / ".mewcode"
-    blocked.write_text("in the way")
-    provider = ScriptedProvider(answer("one"), answer("two"))
-    told: list[str | None] = []
-
-    async def scenario(session: Session) -> None:
-        session.on_saving = told.append
-        assert told == []
-        _, result = await take_turn(session)
-        assert result.text == "one"
-        assert len(told) == 1
-        assert "not being saved" in str(told[0])
-        blocked.unlink()
-        await take_turn(session)
-        assert told[1:] == [None]
-
-    session = hold(tmp_path, provider, scenario)
-    said = [record["content"] for record in records(session) if record.get("role") == "assistant"]
-    assert said == ["one", "two"]
-
-
-def test_a_front_end_that_comes_late_is_told_too(tmp_path: Path) -> None:
-    provider = ScriptedProvider(answer("one"))
-    told: list[str | None] = []
-
-    async def scenario(session: Session) -> None:
-        (project_in(tmp_path) / ".mewcode").write_text("in the way")
-        await take_turn(session)
-        session.on_saving = told.append
-        assert session.on_saving is not None
-        session.clear()
-        assert told[1:] == [], "the new conversation has nothing to save yet"
-
-    hold(tmp_path, provider, scenario)
-    assert "not being saved" in str(told[0])
-
-
-def test_closing_ends_what_runs_in_the_background(tmp_path: Path) -> None:
-    provider = Offering(("m",), answer("ok"))
-    ended: list[str] = []
-
-    async def endless() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.append("endless")
-
-    async def soon() -> None:
-        await asyncio.sleep(0)
-        ended.append("soon")
-
-    async def scenario(session: Session) -> None:
-        session.background.start("endless", endless())
-        session.background.start("soon", soon())
-
-    session = hold(tmp_path, provider, scenario)
-    assert sorted(ended) == ["endless", "soon"]
-    assert session.background.running == ()
-    assert provider.ended == 1

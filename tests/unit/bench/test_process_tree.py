@@ -1,0 +1,26 @@
+"""What the system says of a process: here of this one."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from bench.process_tree import cpu_of, memory_of, written_by
+
+
+def test_memory_of_this_process() -> None:
+    memory = memory_of(os.getpid())
+    assert memory.resident >= memory.proportional > 5_000_000
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells")
+def test_processor_time_and_bytes_written_of_this_process() -> None:
+    assert (cpu_of(os.getpid()) or 0) > 0
+    assert written_by(os.getpid()) is not None
+
+
+def test_a_process_that_is_no_more_uses_nothing() -> None:
+    gone = 2**22 + 1  # beyond the highest id that Linux gives
+    assert (memory_of(gone).resident, cpu_of(gone), written_by(gone)) == (0, None, None)
