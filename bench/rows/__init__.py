@@ -1,0 +1,15 @@
+"""The rows of the table, in its order."""
+
+from __future__ import annotations
+
+from bench.rows import archive, resume, start, stream, terminal, tools
+from bench.rows.base import Row
+
+ROWS: tuple[Row, ...] = (
+    *start.ROWS,
+    *terminal.ROWS,
+    *tools.ROWS,
+    *stream.ROWS,
+    *resume.ROWS,
+    *archive.ROWS,
+)
