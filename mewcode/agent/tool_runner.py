@@ -168,7 +168,7 @@ class ToolStep:
         self._conversation = conversation
         self._emit = emit
         self._answered: set[str] = set()
-        self._started: set[str] = set()
+        self._started: dict[str, float] = {}
         self._summaries: dict[str, str] = {}
         self.unusable = 0
         self.denied = False
@@ -177,7 +177,6 @@ class ToolStep:
         """Runs one call and adds its result; once the user has stopped the turn, nothing more runs."""
         if self.denied:
             return
-        started = time.monotonic()
         try:
             outcome = await self._outcome(call)
         except TurnStopped:
@@ -190,7 +189,8 @@ class ToolStep:
         except Exception as error:  # noqa: BLE001 - a tool's defect is its result; the log has the trace
             _LOG.exception("tool %s failed", call.name)
             outcome = _failure(f"the tool failed unexpectedly: {type(error).__name__}: {error}")
-        self._finish(call, outcome, time.monotonic() - started)
+        self._start(call)
+        self._finish(call, outcome, time.monotonic() - self._started[call.id])
 
     async def _outcome(self, call: ToolCall) -> ToolOutcome:
         registry, session = self._runner.registry, self._runner.session
@@ -229,7 +229,7 @@ class ToolStep:
 
     def _start(self, call: ToolCall) -> None:
         if call.id not in self._started:
-            self._started.add(call.id)
+            self._started[call.id] = time.monotonic()
             self._emit(ToolStarted(call.id, call.name, self._summaries.get(call.id, ""), call.args))
 
     def _finish(self, call: ToolCall, outcome: ToolOutcome, seconds: float) -> None:

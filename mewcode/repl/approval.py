@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mewcode.core.events import ApprovalAnswer, ApprovalChoice, ApprovalRequest
+from mewcode.core.outcome import CommandView, DiffView
 from mewcode.infra.terminal_text import safe_line
 from mewcode.repl.panel import Chosen, Option, Panel
 from mewcode.repl.theme import Theme
@@ -14,7 +15,9 @@ _CHOICES: dict[str, ApprovalChoice] = {"once": "once", "session": "session", "pr
 def approval_panel(request: ApprovalRequest, theme: Theme, width: int) -> tuple[str, Panel]:
     """What is shown above (the diff or the command, in the scrollback) and the panel. Enter takes "once";
     rules are offered only where the policy names one."""
-    head = theme.paint("warn", "● " + safe_line(f"{request.tool} {request.summary}", width - 3))
+    # A diff and a command say themselves what they are about.
+    summary = "" if isinstance(request.view, DiffView | CommandView) else request.summary
+    head = theme.paint("warn", "● " + safe_line(f"{request.tool} {summary}", width - 3))
     view = f"\n{approval_view(request.view, theme, width)}" if request.view is not None else ""
     options = [Option("once", "Yes", "this once")]
     if request.rule:

@@ -36,8 +36,9 @@ class Drawn:
     def show(self, above: Sequence[str], status: str, *, takes_input: bool) -> None:
         """ANSI lines above the input, the status line, and whether there is an input at all."""
         texts = ("\n".join(above), status)
-        if texts[0] != self._texts[0]:
-            self.above = to_formatted_text(ANSI(texts[0])) if texts[0] else []
+        if texts[0] != self._texts[0] or not self.above:
+            # A text of nothing is no line; one of a space is an empty one.
+            self.above = to_formatted_text(ANSI(texts[0] or " "))
         if texts[1] != self._texts[1]:
             self.status = to_formatted_text(ANSI(texts[1]))
         self._texts = texts
@@ -67,7 +68,7 @@ def make_layout(buffer: Buffer, drawn: Drawn) -> Layout:
     )
     body = HSplit(
         [
-            ConditionalContainer(text_window(lambda: drawn.above), Condition(lambda: bool(drawn.above))),
+            text_window(lambda: drawn.above),
             ConditionalContainer(input_window, Condition(lambda: drawn.takes_input)),
             ConditionalContainer(menu, has_completions),
             text_window(lambda: drawn.status),

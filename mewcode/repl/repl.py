@@ -13,6 +13,7 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
 from prompt_toolkit.styles import Style
 
+from mewcode._version import __version__
 from mewcode.core.errors import MewCodeError
 from mewcode.core.events import ApprovalAnswer, ApprovalRequest, Question
 from mewcode.infra.supervisor import TaskScope
@@ -334,10 +335,15 @@ class Repl:
 
             self.screen.commit("\n" + table_text(outcome, self.theme, self.screen.width))
         elif isinstance(outcome, Clear):
-            self.screen.clear()
+            self.screen.clear(header(self.theme))
             self.say("dim", f"a new conversation: {session.id}")
         elif isinstance(outcome, Quit):
             self.screen.exit(0)
+
+
+def header(theme: Theme) -> str:
+    """The first line on the screen."""
+    return theme.paint("accent", f"MewCode {__version__}") + theme.paint("dim", " · /help lists the commands")
 
 
 def _load_views() -> None:

@@ -92,11 +92,13 @@ class Screen:
             self._pending.append(text if text.endswith("\n") else text + "\n")
             self.refresh()
 
-    def clear(self) -> None:
-        """Empties the visible screen; the scrollback stays."""
+    def clear(self, header: str) -> None:
+        """Empties the visible screen and begins it with ``header`` (ANSI); the scrollback stays. The header
+        also keeps the live part off the first row: erasing from there, tmux would move it to its history."""
         self.app.renderer.erase(leave_alternate_screen=False)
         self.output.erase_screen()
         self.output.cursor_goto(0, 0)
+        self.output.write_raw(header + "\r\n")
         self.output.flush()
         self.refresh()
 

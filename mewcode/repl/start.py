@@ -20,7 +20,7 @@ from mewcode.infra.terminal_text import safe_line
 from mewcode.prompt.environment import git_branch
 from mewcode.repl.commands import builtin_commands
 from mewcode.repl.panel import Option
-from mewcode.repl.repl import Repl
+from mewcode.repl.repl import Repl, header
 from mewcode.repl.statusline import short_folder
 from mewcode.repl.theme import choose_theme
 
@@ -74,10 +74,12 @@ async def _run(
         # Loading the parts takes longer than painting: keys are echoed meanwhile.
         return await asyncio.to_thread(open_session, repl, picked)
 
+    theme = choose_theme(look.theme, environ)
+    sys.stdout.write(header(theme) + "\n")
     repl = Repl(
         opened,
         builtin_commands(),
-        choose_theme(look.theme, environ),
+        theme,
         create_input(),
         _terminal(environ),
         root=look.root,

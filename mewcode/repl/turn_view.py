@@ -143,7 +143,8 @@ class TurnView:
         if self._thinking_since is not None:
             seconds = self._clock() - self._thinking_since
             self._thinking_since = None
-            self._commit("\n" + self._theme.paint("dim", f"✻ thought for {_duration(seconds)}"))
+            if seconds >= 1:
+                self._commit("\n" + self._theme.paint("dim", f"✻ thought for {_duration(seconds)}"))
         if isinstance(event.block, ToolCall):
             self._writing = ""
 

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from mewcode.core.outcome import TodoItem, TodoView, ToolOutcome
 from mewcode.infra.terminal_text import safe_line
-from mewcode.tools.base import Tool, ToolContext, ToolSession
+from mewcode.tools.base import Tool, ToolContext
 
 
 class TodoEntry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,10 +31,6 @@ class TodoTool(Tool[TodoArgs]):
     name = "todo"
     read_only = True
     args_type = TodoArgs
-
-    def summary(self, args: TodoArgs, session: ToolSession) -> str:
-        done = sum(item.status == "done" for item in args.items)
-        return f"{done} of {len(args.items)} done"
 
     async def run(self, args: TodoArgs, context: ToolContext) -> ToolOutcome:
         """Replaces the session's list."""

@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mewcode.core.events import RetryScheduled
+from tests.support.certificate import AUTHORITY, SERVER, SERVER_KEY
 from tests.support.fake_llm import Reply
 from tests.support.relay import RecordingProxy, TlsWall
 
 
-@pytest.fixture(scope="session")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1 that is its own authority, and its key."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("the openssl command is not there to make a certificate")
-    folder = tmp_path_factory.mktemp("ca")
-    certificate, key = folder / "ca.pem", folder / "key.pem"
-    subprocess.run(
-        [
-            openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-            "-days", "2", "-subj", "/CN=MewCode test", "-addext", "subjectAltName=IP:127.0.0.1",
-            "-keyout", key, "-out", certificate,
-        ],
-        check=True,
-        capture_output=True,
-    )  # fmt: skip
-    return certificate, key
-
-
 @pytest.fixture
-def wall(wire, certificate: tuple[Path, Path]) -> Iterator[TlsWall]:
+def wall(wire) -> Iterator[TlsWall]:
     port = int(wire.server.url.rpartition(":")[2])
-    with TlsWall(port, *map(str, certificate)) as wall:
+    with TlsWall(port, str(SERVER), str(SERVER_KEY)) as wall:
         wire.base_url = wall.url if wire.name == "anthropic" else f"{wall.url}/v1"
         yield wall
 
@@ -65,9 +44,9 @@ def test_no_proxy_keeps_hosts_from_it(wire, proxy: RecordingProxy, monkeypatch: 
 
 
 def test_a_company_authority_is_trusted(
-    wire, wall: TlsWall, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    wire, wall: TlsWall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    monkeypatch.setenv("SSL_CERT_FILE", str(AUTHORITY))
     wire.server.script(Reply.text("Hello"))
     assert wire.turn().result.text == "Hello"
 
@@ -76,10 +55,9 @@ def test_a_proxy_and_an_authority_together(
     wire,
     wall: TlsWall,
     proxy: RecordingProxy,
-    certificate: tuple[Path, Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    monkeypatch.setenv("SSL_CERT_FILE", str(AUTHORITY))
     monkeypatch.setenv("HTTPS_PROXY", proxy.url.replace("://", "://user:secret@"))
     wire.server.script(Reply.text("Hello"))
     assert wire.turn().result.text == "Hello"

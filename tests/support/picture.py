@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Literal
 
 import pyte
 from pyte.screens import Char
+
+ThemeName = Literal["dark", "light"]
 
 _CELL = (8.4, 18.0)
 _MARGIN = 12.0
@@ -24,7 +27,7 @@ _NAMED = {
 }
 
 
-def svg(screen: pyte.Screen, theme: str = "dark") -> str:
+def svg(screen: pyte.Screen, theme: ThemeName = "dark") -> str:
     """The visible screen, without the empty lines at its end."""
     rows = [[screen.buffer[y][x] for x in range(screen.columns)] for y in range(screen.lines)]
     while rows and all(cell.data == " " for cell in rows[-1]):

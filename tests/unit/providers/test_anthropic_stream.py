@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mewcode.core.errors import Overloaded, StreamBroken
 from mewcode.core.message import Text, Thinking, ToolCall, Usage
 from mewcode.core.stream import Done, Failed, UsageReport
-from mewcode.providers.anthropic import AnthropicAssembler
+from mewcode.providers.anthropic_assembler import AnthropicAssembler
 from tests.support.stream_order import assembled, blocks_of
 
 START = {"type": "message_start", "message": {"usage": {"input_tokens": 10, "output_tokens": 1}}}

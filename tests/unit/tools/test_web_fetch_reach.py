@@ -1,14 +1,13 @@
 import asyncio
-import shutil
 import ssl
-import subprocess
 
 import pytest
-from web_support import LIMIT, answer, fetching, page
+from web_support import answer, fetching, page
 
 from mewcode.core.errors import ToolError
 from mewcode.tools import page_request
 from mewcode.tools.address_check import is_public, parse_address
+from tests.support.certificate import AUTHORITY, SERVER, SERVER_KEY
 
 # Redirects.
 
@@ -261,31 +260,17 @@ def test_which_proxy(environ, url, proxy):
     assert page_request.proxy_of(parse_address(url), environ) == proxy
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    if shutil.which("openssl") is None:
-        pytest.skip("no openssl to make a certificate with")
-    folder = tmp_path_factory.mktemp("tls")
-    subprocess.run(
-        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=name.test "
-        "-addext subjectAltName=DNS:name.test -keyout key.pem -out cert.pem",
-        shell=True,
-        cwd=folder,
-        check=True,
-        capture_output=True,
-        timeout=LIMIT,
-    )
-    return folder
+def tls_server():
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(SERVER, SERVER_KEY)
+    return context
 
 
-def test_the_certificate_is_checked_for_the_name(certificate, monkeypatch):
-    server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server_side.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+def test_the_certificate_is_checked_for_the_name(monkeypatch):
+    server_side = tls_server()
     names = []
     server_side.sni_callback = lambda _socket, name, _context: names.append(name)
-    monkeypatch.setattr(
-        page_request, "_tls", lambda: ssl.create_default_context(cafile=certificate / "cert.pem")
-    )
+    monkeypatch.setattr(page_request, "_tls", lambda: ssl.create_default_context(cafile=AUTHORITY))
 
     async def scenario(fetch, server):
         assert page(await fetch(f"https://name.test:{server.port}/")) == "safe"
@@ -297,9 +282,8 @@ def test_the_certificate_is_checked_for_the_name(certificate, monkeypatch):
     fetching({"/": answer("safe")}, scenario, tls=server_side, resolve=to_loopback)
 
 
-def test_a_certificate_that_nobody_trusts_is_refused(certificate):
-    server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server_side.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+def test_a_certificate_that_nobody_trusts_is_refused():
+    server_side = tls_server()
 
     async def scenario(fetch, server):
         with pytest.raises(ToolError, match="cannot be reached"):

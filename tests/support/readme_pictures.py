@@ -1,0 +1,123 @@
+"""The pictures of the README: a turn of the real program, its model scripted; see `scripts/pictures`."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from .fake_llm import FakeLLM, Reply, Usage
+from .picture import ThemeName, svg
+from .program import PROGRAM, ROOT, environment
+from .terminal import Terminal
+
+PICTURES = ROOT / "docs" / "pictures"
+THEMES: tuple[ThemeName, ...] = ("dark", "light")
+
+_MODEL = "claude-opus-5-5"
+_PROMPT = "The total ignores the discount. Find out why and fix it."
+# Wide enough for the code, high enough for the whole turn.
+_COLUMNS, _ROWS = 92, 46
+
+_CODE = '''\
+def total(prices, discount=0):
+    """The sum of the prices, with a discount in per cent taken off."""
+    subtotal = sum(prices)
+    return subtotal
+'''
+_TEST = """\
+import unittest
+
+from cart import total
+
+
+class CartTest(unittest.TestCase):
+    def test_discount(self):
+        self.assertEqual(total([40, 60], discount=10), 90)
+"""
+_EDIT = {
+    "path": "cart.py",
+    "edits": [{"old_text": "    return subtotal\n", "new_text": "    return subtotal * (1 - discount / 100)\n"}],
+}
+_TESTS = "python3 -m unittest -q"
+
+
+def _answers() -> list[Reply]:
+    def usage(size: int) -> Usage:
+        return Usage(input=900, output=90, cache_read=size, cache_write=700)
+
+    return [
+        Reply.calls(
+            ("read_file", {"path": "cart.py"}),
+            say="I look at the code and its test first.",
+            usage=usage(0),
+        ),
+        Reply.calls(
+            ("edit_file", _EDIT),
+            say="`total` takes a `discount` and never uses it.",
+            usage=usage(5200),
+        ),
+        Reply.calls(("bash", {"command": _TESTS}), say="Now the tests.", usage=usage(6100)),
+        Reply.text(
+            "`total` in `cart.py` now takes the discount off:\n\n"
+            "- 10 % off 100 gives **90**, as the test expects\n"
+            "- without a discount nothing changes\n",
+            usage=usage(6900),
+        ),
+    ]
+
+
+def take_pictures(folder: Path) -> list[Path]:
+    """Writes the pictures into ``folder``: the question before an edit, and the whole turn, in each theme."""
+    return [path for theme in THEMES for path in _pictures_of(theme, folder)]
+
+
+def _pictures_of(theme: ThemeName, folder: Path) -> list[Path]:
+    with tempfile.TemporaryDirectory() as top, FakeLLM(_answers()) as server:
+        home = Path(top).resolve()
+        project = _make_project(home / "shop")
+        background = {"dark": "15;0", "light": "0;15"}[theme]
+        variables = environment(home, anthropic=server.url, COLORFGBG=background)
+        argv = [*PROGRAM, "--model", _MODEL, "--allow", f"bash({_TESTS})", _PROMPT]
+        with Terminal(argv, cwd=project, env=variables, rows=_ROWS, columns=_COLUMNS) as terminal:
+            terminal.wait_for_screen("esc cancels")
+            asked = _save(terminal, folder / f"approval-{theme}.svg", theme)
+            terminal.send("1")
+            terminal.wait_for_screen("without a discount")
+            terminal.wait_gone("esc to stop")
+            done = _save(terminal, folder / f"turn-{theme}.svg", theme)
+            terminal.send("\x04")
+            terminal.wait_exit()
+        server.assert_clean()
+    return [asked, done]
+
+
+def _make_project(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "cart.py").write_text(_CODE, encoding="utf-8")
+    (folder / "test_cart.py").write_text(_TEST, encoding="utf-8")
+    subprocess.run(["git", "init", "-q", "-b", "main"], cwd=folder, check=True)
+    return folder
+
+
+def _save(terminal: Terminal, path: Path, theme: ThemeName) -> Path:
+    path.write_text(svg(terminal.screen, theme), encoding="utf-8")
+    return path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes the pictures and names them; the exit code is 0."""
+    parser = argparse.ArgumentParser(prog="scripts/pictures", description="Makes the README's pictures.")
+    parser.add_argument("--to", type=Path, default=PICTURES, metavar="DIR", help="default: docs/pictures")
+    folder = parser.parse_args(arguments).to
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in take_pictures(folder):
+        sys.stdout.write(f"{path}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
