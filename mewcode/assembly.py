@@ -155,7 +155,13 @@ class _Assembly:
             root=places.root,
             cwd=places.cwd,
             reads=ReadTable(),
-            shell=ShellSession(places.cwd, _without_our_own(self._setup.environ), secrets=self._key_names()),
+            shell=ShellSession(
+                places.cwd,
+                _without_our_own(self._setup.environ),
+                secrets=self._key_names(),
+                timeout=self._config.shell.timeout,
+                max_timeout=self._config.shell.max_timeout,
+            ),
             add_dirs=self._add_dirs,
         )
 

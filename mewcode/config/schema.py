@@ -12,7 +12,7 @@ from msgspec import Meta
 from mewcode.core.access import Mode
 
 Protocol = Literal["anthropic", "openai", "bedrock", "vertex"]
-Theme = Literal["auto", "light", "dark", "no-color"]
+Theme = Literal["auto", "light", "dark", "high-contrast", "no-color"]
 Level = Literal["user", "project", "local", "extra", "flags"]
 
 Name = Annotated[str, Meta(min_length=1, description="text")]
@@ -75,8 +75,6 @@ class PermissionConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class UiConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     theme: Theme = "auto"
-    vi_mode: bool = False
-    notify: bool = True
 
 
 class ShellConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

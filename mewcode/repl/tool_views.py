@@ -20,7 +20,7 @@ from mewcode.repl.theme import Style, Theme
 
 _LEAST_WIDTH = 8
 _BULLET = "● "
-_ELBOW = "  ⎿ "
+_ELBOW = "  └ "
 _BELOW = "    "
 _PROMPT = "❯ "
 # Output of a command on its card: so many lines of its beginning and of its end.

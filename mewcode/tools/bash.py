@@ -16,15 +16,13 @@ from mewcode.tools.bounded_output import BoundedOutput, LiveText
 from mewcode.tools.command_report import exit_words, shell_code, shown_tail
 from mewcode.tools.shell_session import Finished, ShellSession
 
-DEFAULT_TIMEOUT = 120.0
-MAX_TIMEOUT = 600.0
-
 
 class BashArgs(Struct, frozen=True, forbid_unknown_fields=True):
     command: Annotated[str, Meta(description="The command, for bash. It gets no input.", min_length=1)]
     timeout: Annotated[
-        float, Meta(description="Seconds after which it is ended. Default 120, at most 600.")
-    ] = DEFAULT_TIMEOUT
+        float | None,
+        Meta(description="Seconds after which it is ended: usually 120 without it, and at most 600."),
+    ] = None
     background: Annotated[
         bool, Meta(description="Start it and go on at once: for servers and watchers. No time limit.")
     ] = False
@@ -63,12 +61,13 @@ class BashTool(Tool[BashArgs]):
             live.feed(data)
 
         started_in = shell.cwd
-        timeout = min(args.timeout, MAX_TIMEOUT) if args.timeout > 0 else DEFAULT_TIMEOUT
+        asked = args.timeout if args.timeout is not None and args.timeout > 0 else shell.timeout
+        timeout = min(asked, shell.max_timeout)
         try:
             finished = await shell.run(args.command, timeout, take)
         finally:
             live.close()
-        notes += _notes(finished, timeout)
+        notes += _notes(finished, timeout, shell.max_timeout)
         if shell.cwd != started_in:
             notes.append(f"The shell now stands in {shell.cwd}.")
         return _outcome(args.command, output.text(), finished, notes)
@@ -83,12 +82,12 @@ def _start(command: str, shell: ShellSession, notes: list[str]) -> ToolOutcome:
     )
 
 
-def _notes(finished: Finished, timeout: float) -> list[str]:
+def _notes(finished: Finished, timeout: float, longest: float) -> list[str]:
     notes = []
     if finished.timed_out:
         notes.append(
             f"Timed out after {timeout:g} s: the command and what it started were ended. Give it more time "
-            f"(timeout, at most {MAX_TIMEOUT:g}), or run it with background: true."
+            f"(timeout, at most {longest:g}), or run it with background: true."
         )
     if finished.left:
         processes = "a process" if finished.left == 1 else f"{finished.left} processes"

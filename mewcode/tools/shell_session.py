@@ -129,7 +129,8 @@ class ShellSession:
     ``cwd`` is where the next command runs; it begins as, and falls back to, ``root``. ``environ`` is what
     commands inherit, without the variables named in ``secrets``. ``shell`` is the shell's path; by default
     bash, else sh, as found on the ``PATH`` of ``environ``. ``grace``: seconds between SIGTERM and SIGKILL;
-    ``linger``: seconds that output may still come after its command has exited.
+    ``linger``: seconds that output may still come after its command has exited. ``timeout``: seconds for a
+    command that names no limit, ``max_timeout`` the most that one may name.
     """
 
     def __init__(
@@ -141,12 +142,16 @@ class ShellSession:
         secrets: Iterable[str] = SECRET_NAMES,
         grace: float = GRACE,
         linger: float = LINGER,
+        timeout: float = 120.0,
+        max_timeout: float = 600.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.root = cwd
         self.cwd = cwd
         self.environ = environ
         self.grace = grace
+        self.timeout = timeout
+        self.max_timeout = max_timeout
         self.linger = linger
         self.clock = clock
         self.background: dict[str, BackgroundProcess] = {}

@@ -57,7 +57,7 @@ def test_an_unknown_key_names_the_nearest_known_one(folders, text, line, key, hi
         ("max_turns: true\n", 1, "max_turns: expected a whole number above 0, found true"),
         ("max_turns: 0\n", 1, "max_turns: expected a whole number above 0, found the number 0"),
         ("max_turns: 1.5\n", 1, "max_turns: expected a whole number above 0, found the number 1.5"),
-        ("ui:\n  vi_mode: 1\n", 2, "ui.vi_mode: expected true or false, found the number 1"),
+        ("models:\n  a: {vision: 1}\n", 2, "models.a.vision: expected true or false, found the number 1"),
         ("ui: dark\n", 1, "ui: expected a mapping of keys, found other text"),
         ("permissions:\n  allow: bash\n", 2, "permissions.allow: expected a list, found other text"),
         (

@@ -38,7 +38,7 @@ TEXT = st.text(
         ("👍🏽", 2),
         ("1\ufe0f\u20e3", 2),
         ("a\u200bb", 2),
-        ("│─•☐☒◐⎿❯●", 9),
+        ("│─•☐☒◐└❯●", 9),
     ],
 )
 def test_width_in_cells(text, width):

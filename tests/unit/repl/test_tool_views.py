@@ -27,39 +27,39 @@ def card(view, *, content="", is_error=False, seconds=0.0, width=40, name="bash"
 def test_a_short_note():
     assert card(TextView("120 lines"), name="read_file", summary="a.py") == [
         "● read_file(a.py)",
-        "  ⎿ 120 lines",
+        "  └ 120 lines",
     ]
 
 
 def test_time_is_shown_when_it_took_long():
-    assert card(TextView("ok"), seconds=0.9)[1] == "  ⎿ ok"
-    assert card(TextView("ok"), seconds=1.25)[1] == "  ⎿ ok · 1.2s"
-    assert card(TextView("ok"), seconds=75)[1] == "  ⎿ ok · 1m 15s"
-    assert card(TextView("ok"), seconds=7300)[1] == "  ⎿ ok · 2h 1m"
+    assert card(TextView("ok"), seconds=0.9)[1] == "  └ ok"
+    assert card(TextView("ok"), seconds=1.25)[1] == "  └ ok · 1.2s"
+    assert card(TextView("ok"), seconds=75)[1] == "  └ ok · 1m 15s"
+    assert card(TextView("ok"), seconds=7300)[1] == "  └ ok · 2h 1m"
 
 
 def test_a_command_shows_head_and_tail_of_its_output():
     output = "\n".join(f"line {number}" for number in range(128)) + "\n"
     assert card(CommandView("ls", output, 2)) == [
         "● bash(ls)",
-        "  ⎿ exit 2 · 128 lines",
+        "  └ exit 2 · 128 lines",
         *(f"    line {number}" for number in range(3)),
         "    … 120 more lines",
         *(f"    line {number}" for number in range(123, 128)),
     ]
-    assert card(CommandView("ls", "", 0))[1:] == ["  ⎿ no output"]
-    assert card(CommandView("ls", "one\n", 0, "a note"))[1:] == ["  ⎿ 1 line · a note", "    one"]
+    assert card(CommandView("ls", "", 0))[1:] == ["  └ no output"]
+    assert card(CommandView("ls", "one\n", 0, "a note"))[1:] == ["  └ 1 line · a note", "    one"]
     assert len(card(CommandView("ls", "\n" * 3 + "x\n" * 6, 0))) == 2 + 9
 
 
 def test_an_error_shows_its_words_and_a_call_without_a_view_its_size():
     assert card(None, content="No such file\nLook at a.py", is_error=True)[1:] == [
-        "  ⎿ No such file",
+        "  └ No such file",
         "    Look at a.py",
     ]
-    assert card(None, content="")[1:] == ["  ⎿ done"]
-    assert card(None, content="", is_error=True)[1:] == ["  ⎿ failed"]
-    assert card(None, content="a\nb\nc")[1:] == ["  ⎿ 3 lines"]
+    assert card(None, content="")[1:] == ["  └ done"]
+    assert card(None, content="", is_error=True)[1:] == ["  └ failed"]
+    assert card(None, content="a\nb\nc")[1:] == ["  └ 3 lines"]
     red = tool_card("x", "", ToolOutcome.text("", is_error=True), 0, DARK, 40)
     assert red.startswith(DARK.paint("error", "●"))
 
@@ -72,7 +72,7 @@ def test_a_long_summary_is_cut_within_its_brackets():
 def test_todos():
     items = (TodoItem("a", "done"), TodoItem("b", "in_progress"), TodoItem("c", "pending"), TodoItem("d"))
     assert card(TodoView(items), name="todo", summary="")[1:] == [
-        "  ⎿ 1 of 4 done",
+        "  └ 1 of 4 done",
         "    ☒ a",
         "    ◐ b",
         "    ☐ c",
@@ -115,7 +115,7 @@ def test_long_diffs_fold_and_created_files_show_their_first_lines():
         " 2 +line 2 = foo(2)",
         "… 13 more lines",
     ]
-    assert card(view)[1] == "  ⎿ created, 15 lines"
+    assert card(view)[1] == "  └ created, 15 lines"
     assert len(card(view)) == 2 + 10 + 1
     assert diff_view(DiffView("a", "x\n", "y\n"), PLAIN, 40, 1).splitlines()[1:] == [
         "1   -x",
@@ -146,8 +146,8 @@ def test_an_approval_says_what_it_leaves_out():
 
 def test_a_running_call():
     lines = running_card("bash", "make", 3.2, ["a", "b\tc", *"defgh"], PLAIN, 30)
-    assert lines == ["● bash(make)", "  ⎿ running 3.2s", *(f"    {char}" for char in "defgh")]
-    assert running_card("bash", "make", 0.2, [], PLAIN, 30)[1] == "  ⎿ running"
+    assert lines == ["● bash(make)", "  └ running 3.2s", *(f"    {char}" for char in "defgh")]
+    assert running_card("bash", "make", 0.2, [], PLAIN, 30)[1] == "  └ running"
 
 
 def test_the_users_message():
@@ -208,7 +208,7 @@ def test_a_terminal_shows_a_card_as_meant():
     pyte.Stream(screen).feed(out.replace("\n", "\r\n"))
     assert [line.rstrip() for line in screen.display[:5]] == [
         "● edit_file(a.py)",
-        "  ⎿ +1 -1",
+        "  └ +1 -1",
         "    1   -x = 1",
         "      1 +x = 2",
         "    2 2  y = 中文",

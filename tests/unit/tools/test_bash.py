@@ -54,40 +54,56 @@ def test_a_command_that_reads_gets_end_of_file(tmp_path):
     with_shell(tmp_path, scenario)
 
 
+MOVES = [
+    ("cd sub", 0),
+    ("cd sub; exit 4", 4),
+    ("set -e; cd sub; false; cd /", 1),
+    ("cd sub # a comment", 0),
+    ("cd sub; cat <<EOF\nit's $((1 + 1))\nEOF", 0),
+    ("cd sub; cat <<EOF\nno end", 0),
+    ("cd sub; trap 'echo bye' EXIT", 0),
+    ("cd sub; set -u; echo $undefined", 127),
+    ("cd sub; set -x; true", 0),
+    ("pwd() { echo /wrong; }; cd sub", 0),
+    ("cd sub\n\n", 0),
+    ("cd sub; (cd /; exit 2)", 2),
+    ("cd sub && true && PWD=/wrong", 0),
+]
+
+
 @pytest.mark.parametrize(
+    # A plain sh that a signal ends runs no trap.
     ("command", "code"),
-    [
-        ("cd sub", 0),
-        ("cd sub; exit 4", 4),
-        ("set -e; cd sub; false; cd /", 1),
-        ("cd sub # a comment", 0),
-        ("cd sub; cat <<EOF\nit's $((1 + 1))\nEOF", 0),
-        ("cd sub; cat <<EOF\nno end", 0),
-        ("cd sub; trap 'echo bye' EXIT", 0),
-        ("cd sub; kill -TERM $$", 143),
-        ("cd sub; set -u; echo $undefined", 127),
-        ("cd sub; set -x; true", 0),
-        ("pwd() { echo /wrong; }; cd sub", 0),
-        ("cd sub\n\n", 0),
-        ("cd sub; (cd /; exit 2)", 2),
-        ("cd sub && true && PWD=/wrong", 0),
-    ],
+    [*MOVES, ("cd sub; kill -TERM $$", 143)],
 )
-@pytest.mark.parametrize("shell_path", [None, "/bin/sh"])
-def test_the_folder_is_kept_however_a_command_ends(tmp_path, command, code, shell_path):
-    (tmp_path / "sub").mkdir()
-    if shell_path and "kill" in command:
-        pytest.skip("a plain sh that a signal ends runs no trap")
-
+def test_the_folder_is_kept_however_a_command_ends(tmp_path, command, code):
     async def scenario(shell):
-        outcome = await shell.run(command)
-        if shell_path is None:  # another shell may have codes of its own
-            assert outcome.view.exit_code == code
-        assert shell.state.cwd == tmp_path.resolve() / "sub"
-        assert outcome.content[0].text.endswith(f"The shell now stands in {tmp_path.resolve() / 'sub'}.")
-        assert await shell.text("pwd; echo $PWD") == f"{shell.state.cwd}\n{shell.state.cwd}"
+        assert (await moved(shell, command)).view.exit_code == code
 
-    with_shell(tmp_path, scenario, shell=shell_path)
+    in_a_folder_with_sub(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("command", [command for command, _ in MOVES])
+def test_the_folder_is_kept_by_a_plain_sh(tmp_path, command):
+    async def scenario(shell):
+        await moved(shell, command)  # its codes are its own
+
+    in_a_folder_with_sub(tmp_path, scenario, shell="/bin/sh")
+
+
+def in_a_folder_with_sub(folder, scenario, **options):
+    (folder / "sub").mkdir()
+    with_shell(folder, scenario, **options)
+
+
+async def moved(shell, command):
+    """Runs ``command``, which goes to ``sub``; the shell stands there afterwards."""
+    sub = shell.session.root / "sub"
+    outcome = await shell.run(command)
+    assert shell.state.cwd == sub
+    assert outcome.content[0].text.endswith(f"The shell now stands in {sub}.")
+    assert await shell.text("pwd; echo $PWD") == f"{sub}\n{sub}"
+    return outcome
 
 
 @pytest.mark.parametrize(
@@ -210,9 +226,13 @@ def test_time_limits_are_fitted(tmp_path):
 
         original = shell.state.run
         shell.state.run = run
-        for asked in (-1, 0, 5, 9_999):
+        for asked in (None, -1, 0, 5, 9_999):
             await shell.run("true", timeout=asked)
-        assert limits == [120, 120, 5, 600]
+        assert limits == [120, 120, 120, 5, 600]
+        shell.state.timeout, shell.state.max_timeout = 3, 7
+        for asked in (None, 5, 9):
+            await shell.run("true", timeout=asked)
+        assert limits[5:] == [3, 5, 7]
 
     with_shell(tmp_path, scenario)
 
