@@ -125,7 +125,7 @@ _KEYS = (
     ("esc", "stop the turn, keep what came"),
     ("ctrl-c", "stop the turn; at rest clear the line, then leave"),
     ("shift-tab", "next permission mode"),
-    ("up, down, ctrl-r", "earlier input"),
+    ("up, down", "earlier input"),
 )
 
 

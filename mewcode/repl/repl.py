@@ -44,6 +44,12 @@ _ROWS_BELOW = 4
 # Rows of the block in progress: enough to follow it, few enough to draw in a millisecond or two.
 _LIVE_ROWS = 16
 
+# Shapes, not colours: they hold in every theme.
+_MENU_STYLE = [
+    ("completion-menu.completion.current", "reverse"),
+    ("completion-menu.meta.completion", "italic"),
+]
+
 OpenSession = Callable[["Repl"], Awaitable["Session"]]
 
 
@@ -84,7 +90,7 @@ class Repl:
         self.screen = Screen(
             make_layout(self.buffer, self._drawn),
             make_bindings(self.buffer, self),
-            Style([]),
+            Style(_MENU_STYLE),
             input_,
             output,
             color=theme.name != "no-color",

@@ -62,6 +62,8 @@ class Screen:
         self._timer: asyncio.TimerHandle | None = None
         self._after_first_paint = after_first_paint
         self._height = 0
+        self._size = output.get_size()
+        self.app.before_render += self._fit
         self.app.after_render += self._painted
 
     async def run(self) -> int:
@@ -136,6 +138,13 @@ class Screen:
         size = self.output.get_size()
         wanted = self.app.layout.container.preferred_height(size.columns, size.rows).preferred
         return wanted < self._height
+
+    def _fit(self, _: Application[int]) -> None:
+        """What is shown was composed for a width: a resize makes it anew."""
+        size = self.output.get_size()
+        if size != self._size:
+            self._size = size
+            self._compose()
 
     def _painted(self, _: Application[int]) -> None:
         last = self.app.renderer.last_rendered_screen

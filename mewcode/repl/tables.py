@@ -35,4 +35,4 @@ def table_text(table: Table, theme: Theme, width: int) -> str:
         legacy_windows=False,
     )
     console.print(drawn)
-    return theme.paint("heading", table.title) + "\n" + out.getvalue().rstrip("\n") + "\n"
+    return theme.paint("heading", table.title) + "\n" + out.getvalue().rstrip() + "\n"
