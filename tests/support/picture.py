@@ -14,7 +14,13 @@ ThemeName = Literal["dark", "light"]
 _CELL = (8.4, 18.0)
 _MARGIN = 12.0
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
-_PALETTES = {"dark": ("#1b1d23", "#d7dae0"), "light": ("#ffffff", "#24292f")}
+# Background, text and edge of each.
+_PALETTES: dict[ThemeName, tuple[str, str, str]] = {
+    "dark": ("#1b1d23", "#d7dae0", "#3b4048"),
+    "light": ("#ffffff", "#24292f", "#d0d7de"),
+}
+# Few monospaced fonts have this one; it is drawn: down, then right.
+_CORNER = "⎿"
 _NAMED = {
     "black": "#3b4048",
     "red": "#e06c75",
@@ -27,33 +33,36 @@ _NAMED = {
 }
 
 
-def svg(screen: pyte.Screen, theme: ThemeName = "dark") -> str:
-    """The visible screen, without the empty lines at its end."""
+def svg(screen: pyte.Screen, theme: ThemeName = "dark", title: str = "MewCode in a terminal") -> str:
+    """The visible screen, without the empty lines at its end; ``title`` is what a screen reader says."""
     rows = [[screen.buffer[y][x] for x in range(screen.columns)] for y in range(screen.lines)]
     while rows and all(cell.data == " " for cell in rows[-1]):
         rows.pop()
-    background, foreground = _PALETTES[theme]
+    background, foreground, edge = _PALETTES[theme]
     width = screen.columns * _CELL[0] + 2 * _MARGIN
     height = len(rows) * _CELL[1] + 2 * _MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'width="{width:.0f}" height="{height:.0f}" font-family="{escape(_FONT)}" font-size="14">',
-        f'<rect width="100%" height="100%" rx="8" fill="{background}"/>',
+        f'width="{width:.0f}" height="{height:.0f}" font-family="{escape(_FONT)}" font-size="14" role="img">',
+        f"<title>{escape(title)}</title>",
+        f'<rect x="0.5" y="0.5" width="{width - 1:.0f}" height="{height - 1:.0f}" rx="8" '
+        f'fill="{background}" stroke="{edge}"/>',
     ]
     for y, row in enumerate(rows):
-        parts += _row(row, y, foreground)
+        parts += _row(row, y, foreground, background)
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _row(row: Sequence[Char], y: int, foreground: str) -> list[str]:
+def _row(row: Sequence[Char], y: int, foreground: str, background: str) -> list[str]:
     parts: list[str] = []
     x = 0
     while x < len(row):
-        style = _style(row[x], foreground)
+        style = _style(row[x], foreground, background)
         end = x
-        while end < len(row) and _style(row[end], foreground) == style:
+        while end < len(row) and _style(row[end], foreground, background) == style:
             end += 1
-        text = "".join(cell.data for cell in row[x:end])
+        parts += [_corner(column, y, style[0]) for column in range(x, end) if row[column].data == _CORNER]
+        text = "".join(cell.data for cell in row[x:end]).replace(_CORNER, " ")
         left, top = _MARGIN + x * _CELL[0], _MARGIN + y * _CELL[1]
         fill, back, extra = style
         if back:
@@ -70,10 +79,15 @@ def _row(row: Sequence[Char], y: int, foreground: str) -> list[str]:
     return parts
 
 
-def _style(cell: Char, foreground: str) -> tuple[str, str, str]:
+def _corner(x: int, y: int, stroke: str) -> str:
+    left, top = _MARGIN + (x + 0.4) * _CELL[0], _MARGIN + y * _CELL[1]
+    return f'<path d="M{left:.1f} {top + 2:.1f}v8h5" fill="none" stroke="{stroke}"/>'
+
+
+def _style(cell: Char, foreground: str, background: str) -> tuple[str, str, str]:
     fill, back = _colour(cell.fg, foreground), _colour(cell.bg, "")
     if cell.reverse:
-        fill, back = back or "#1b1d23", fill
+        fill, back = back or background, fill
     extra = ' font-weight="bold"' if cell.bold else ""
     extra += ' font-style="italic"' if cell.italics else ""
     extra += ' text-decoration="underline"' if cell.underscore else ""

@@ -19,6 +19,8 @@ THEMES: tuple[ThemeName, ...] = ("dark", "light")
 
 _MODEL = "claude-opus-5-5"
 _PROMPT = "The total ignores the discount. Find out why and fix it."
+_ASKED = "MewCode shows an edit as a diff and asks whether it may be made"
+_DONE = "A whole turn: the edit, the tests run, the answer"
 # Wide enough for the code, high enough for the whole turn.
 _COLUMNS, _ROWS = 92, 46
 
@@ -38,9 +40,11 @@ class CartTest(unittest.TestCase):
     def test_discount(self):
         self.assertEqual(total([40, 60], discount=10), 90)
 """
-_EDIT = {
+_EDIT: dict[str, object] = {
     "path": "cart.py",
-    "edits": [{"old_text": "    return subtotal\n", "new_text": "    return subtotal * (1 - discount / 100)\n"}],
+    "edits": [
+        {"old_text": "    return subtotal\n", "new_text": "    return subtotal * (1 - discount / 100)\n"}
+    ],
 }
 _TESTS = "python3 -m unittest -q"
 
@@ -52,20 +56,21 @@ def _answers() -> list[Reply]:
     return [
         Reply.calls(
             ("read_file", {"path": "cart.py"}),
+            ("read_file", {"path": "test_cart.py"}),
             say="I look at the code and its test first.",
-            usage=usage(0),
+            usage=usage(9_400),
         ),
         Reply.calls(
             ("edit_file", _EDIT),
             say="`total` takes a `discount` and never uses it.",
-            usage=usage(5200),
+            usage=usage(31_000),
         ),
-        Reply.calls(("bash", {"command": _TESTS}), say="Now the tests.", usage=usage(6100)),
+        Reply.calls(("bash", {"command": _TESTS}), say="Now the tests.", usage=usage(32_000)),
         Reply.text(
             "`total` in `cart.py` now takes the discount off:\n\n"
             "- 10 % off 100 gives **90**, as the test expects\n"
             "- without a discount nothing changes\n",
-            usage=usage(6900),
+            usage=usage(33_000),
         ),
     ]
 
@@ -84,11 +89,11 @@ def _pictures_of(theme: ThemeName, folder: Path) -> list[Path]:
         argv = [*PROGRAM, "--model", _MODEL, "--allow", f"bash({_TESTS})", _PROMPT]
         with Terminal(argv, cwd=project, env=variables, rows=_ROWS, columns=_COLUMNS) as terminal:
             terminal.wait_for_screen("esc cancels")
-            asked = _save(terminal, folder / f"approval-{theme}.svg", theme)
+            asked = _save(terminal, folder / f"approval-{theme}.svg", theme, _ASKED)
             terminal.send("1")
             terminal.wait_for_screen("without a discount")
             terminal.wait_gone("esc to stop")
-            done = _save(terminal, folder / f"turn-{theme}.svg", theme)
+            done = _save(terminal, folder / f"turn-{theme}.svg", theme, _DONE)
             terminal.send("\x04")
             terminal.wait_exit()
         server.assert_clean()
@@ -103,8 +108,8 @@ def _make_project(folder: Path) -> Path:
     return folder
 
 
-def _save(terminal: Terminal, path: Path, theme: ThemeName) -> Path:
-    path.write_text(svg(terminal.screen, theme), encoding="utf-8")
+def _save(terminal: Terminal, path: Path, theme: ThemeName, title: str) -> Path:
+    path.write_text(svg(terminal.screen, theme, title), encoding="utf-8")
     return path
 
 

@@ -1,0 +1,44 @@
+"""Where there is no real terminal, or only half of one: plain text, no escape codes, no prompt for input."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.support.fake_llm import FakeLLM, Reply
+from tests.support.program import PROGRAM, environment
+from tests.support.terminal import Terminal
+
+START = shlex.join([*PROGRAM, "--model", "claude-opus-5-5"])
+
+
+@pytest.mark.parametrize(
+    ("command", "env", "sent"),
+    [
+        (f"{START} hi", {"TERM": "dumb"}, "hi"),
+        (f"{START} hi | cat", {}, "hi"),
+        (f"echo piped | {START}", {}, "piped"),
+        (f"{START} -p hi", {}, "hi"),
+    ],
+    ids=["a dumb terminal", "output to a pipe", "input from a pipe", "-p in a terminal"],
+)
+def test_the_answer_alone_in_plain_text(
+    fake_llm: FakeLLM, project: Path, home: Path, command: str, env: dict[str, str], sent: str
+) -> None:
+    fake_llm.script(Reply.text("# Hello\n\nIt is **so**.\n"))
+    variables = environment(home, anthropic=fake_llm.url) | env
+    with Terminal(["sh", "-c", command], cwd=project, env=variables) as terminal:
+        assert terminal.wait_exit() == 0
+        assert bytes(terminal.raw) == b"# Hello\r\n\r\nIt is **so**.\r\n"
+    assert sent in str(fake_llm.generations[0].messages[0])
+
+
+def test_a_dumb_terminal_is_not_asked_for_a_prompt(fake_llm: FakeLLM, project: Path, home: Path) -> None:
+    variables = environment(home, anthropic=fake_llm.url) | {"TERM": "dumb"}
+    with Terminal(["sh", "-c", START], cwd=project, env=variables) as terminal:
+        assert terminal.wait_exit() == 2
+        assert b"\x1b" not in terminal.raw
+        assert b"there is no prompt" in terminal.raw
+    assert fake_llm.generations == []
