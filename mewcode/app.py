@@ -32,22 +32,35 @@ def start(options: Options) -> int:
     start_logging(verbose=options.verbose)
     environ = dict(os.environ)
     interactive = _is_terminal(environ) and not options.headless
+    if interactive and (options.output_format, options.input_format) != ("text", "text"):
+        raise UsageError("--output-format and --input-format need -p", 'Such as: mewcode -p "..."')
+    if not interactive and options.resume == "":
+        raise UsageError("-r needs a session's id here", "Or use -c for the newest session of this folder.")
     if options.demo:
         from mewcode.demo.start import start_demo
 
         return start_demo(environ, interactive=interactive)
     try:
         return _start(options, environ, interactive)
+    except KeyboardInterrupt:
+        # Before the first turn; from there on the run itself says how it ended.
+        _tell_failure(options, interactive, "interrupted")
+        return 130
     except MewCodeError as error:
         if isinstance(error, NotConfigured) and not options.headless and options.prompt is None:
             from mewcode.demo.start import offer_demo
 
             return offer_demo(environ, error, interactive=interactive)
-        if not interactive and options.output_format != "text":
-            from mewcode.headless.output import failure_object, write_line
-
-            write_line(sys.stdout, failure_object(error.message))
+        _tell_failure(options, interactive, error.message)
         raise
+
+
+def _tell_failure(options: Options, interactive: bool, message: str) -> None:
+    """Whoever asked for JSON gets the object also when nothing came of the run."""
+    if not interactive and options.output_format != "text":
+        from mewcode.headless.output import failure_object, write_line
+
+        write_line(sys.stdout, failure_object(message))
 
 
 def _is_terminal(environ: Mapping[str, str]) -> bool:
@@ -86,17 +99,13 @@ def _session_options(places: Places) -> tuple[Option, ...]:
     """The sessions of this folder to pick from, newest first."""
     import time
 
+    from mewcode.repl.duration import duration
     from mewcode.repl.panel import Option
     from mewcode.sessions.find import list_sessions
 
-    def age(updated: float) -> str:
-        minutes = max(0, int(time.time() - updated)) // 60
-        return f"{minutes} min ago" if minutes < 120 else f"{minutes // 60} h ago" if minutes < 2880 else (
-            f"{minutes // 1440} days ago"
-        )  # fmt: skip
-
+    now = time.time()
     return tuple(
-        Option(info.id, info.first_prompt or info.id, age(info.updated))
+        Option(info.id, info.first_prompt or info.id, f"{duration(now - info.updated)} ago")
         for info in list_sessions(places.project / "sessions")
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -21,7 +22,7 @@ from mewcode.config.edit import remember_project_rule
 from mewcode.config.schema import Config
 from mewcode.config.trust import is_own_folder
 from mewcode.core.access import MODES
-from mewcode.core.errors import SessionBusy, SessionError, UsageError
+from mewcode.core.errors import SessionError, UsageError
 from mewcode.infra.paths import project_dir
 from mewcode.permissions.policy import Policy
 from mewcode.permissions.repository import is_plain_repository
@@ -34,6 +35,7 @@ from mewcode.providers.registry import make_provider
 from mewcode.sessions.archive import SessionWriter
 from mewcode.sessions.find import find_session, newest_session
 from mewcode.sessions.reader import LoadedSession, load_session
+from mewcode.sessions.record import state_record
 from mewcode.sessions.repair import repair_messages
 from mewcode.setup import Setup
 from mewcode.tools.base import AnyTool, ToolSession
@@ -66,10 +68,12 @@ class _Assembly:
     def session(self, person: Person | None, provider: Provider | None, tools: Sequence[AnyTool]) -> Session:
         setup, config = self._setup, self._config
         loaded, archive, notices = self._archive()
-        named = setup.options.model or (loaded.model if loaded else "") or config.model
+        named = setup.options.model or (loaded.model if loaded else "") or config.model or ""
         policy = self._policy(loaded)
         registry = Registry((*builtin_tools(), *tools))
         runner = ToolRunner(registry, self._tool_session(), policy, person, self)
+        if loaded is not None:
+            _record_changes(loaded, archive, policy.mode, named)
         provider = provider or make_provider(setup.service, f"mewcode/{__version__}")
         limits = Limits(config.max_turns, setup.options.max_cost)
 
@@ -109,9 +113,10 @@ class _Assembly:
     def _policy(self, loaded: LoadedSession | None) -> Policy:
         setup, config = self._setup, self._config
         mode = config.permissions.mode
-        if loaded and setup.options.mode is None and loaded.mode != "bypass":
+        if loaded and setup.options.mode is None:
             # A session's mode comes back with it, but never the one that asks nothing.
             mode = next((known for known in MODES if known == loaded.mode), mode)
+            mode = "default" if mode == "bypass" else mode
         return Policy(
             setup.places.root,
             self._add_dirs,
@@ -175,13 +180,13 @@ class _Assembly:
         folder = self._wanted_session()
         if folder is None:
             return None, self._new_archive(self._config.permissions.mode), []
-        writer = None if self._setup.options.fork else _open_writer(folder)
+        writer = None if self._setup.options.fork else SessionWriter.open(folder, wait=_BUSY_WAIT)
         loaded = load_session(folder)
         self._check_origin(loaded, writer)
         messages, notes = repair_messages(loaded.messages)
         loaded = msgspec.structs.replace(loaded, messages=tuple(messages))
         if loaded.skipped:
-            notes.insert(0, f"skipped {loaded.skipped} damaged records")
+            notes.insert(0, f"left out {loaded.skipped} damaged records ({'; '.join(loaded.damage[:3])})")
         if writer is None:
             writer = self._new_archive(loaded.mode)
             for message in messages:
@@ -240,16 +245,14 @@ def _rules(config: Config) -> dict[str, RuleSet]:
     return levels
 
 
-def _open_writer(folder: Path) -> SessionWriter:
-    try:
-        return SessionWriter.open(folder, wait=_BUSY_WAIT)
-    except SessionBusy as busy:
-        raise SessionBusy(
-            busy.message,
-            "Close it there, or continue in a copy with --fork-session.",
-            busy.pid,
-            busy.since,
-        ) from busy
+def _record_changes(loaded: LoadedSession, archive: SessionWriter, mode: str, model: str) -> None:
+    """What a flag changed of a continued session holds for the next time as well."""
+    changes = {
+        "mode": mode if mode != loaded.mode else "",
+        "model": model if model != loaded.model else "",
+    }
+    if any(changes.values()):
+        archive.append_record(state_record(ts=time.time(), **changes))
 
 
 def _existing(path: Path) -> Path:

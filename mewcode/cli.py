@@ -133,8 +133,25 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read our output is gone; so is the reason to say so.
+        # Whoever read our output is gone; so is the reason to say so. What still waits goes nowhere.
         import os
 
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except Exception as error:
+        # A defect of ours. Its trace is for those who ask for it.
+        if verbose:
+            raise
+        _tell_defect(error)
+        return 1
+
+
+def _tell_defect(error: Exception) -> None:
+    import logging
+
+    from mewcode.infra.log_file import log_path
+    from mewcode.infra.terminal_text import safe_line
+
+    logging.getLogger("mewcode").error("the program failed", exc_info=error)
+    sys.stderr.write(f"mewcode: unexpected error: {type(error).__name__}: {safe_line(str(error))}\n")
+    sys.stderr.write(f"This is a defect. --verbose shows the trace, and it is in {log_path()}\n")

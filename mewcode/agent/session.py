@@ -13,15 +13,19 @@ from mewcode.agent.conversation import Conversation
 from mewcode.agent.ports import Policy
 from mewcode.agent.tool_runner import ToolRunner
 from mewcode.core.access import Mode
-from mewcode.core.errors import MewCodeError, NotConfigured
+from mewcode.core.errors import MewCodeError, NotConfigured, ProviderError
 from mewcode.core.message import Image, Message, Usage
 from mewcode.infra.supervisor import TaskScope
 from mewcode.providers.base import Provider
 from mewcode.providers.catalog import Catalog, ModelInfo
+from mewcode.providers.retry import RetryPolicy
 from mewcode.sessions.record import Totals, state_record, usage_record
 from mewcode.tools.read_table import ReadTable
 
 _LOG = logging.getLogger("mewcode.session")
+
+# Nobody sees these waits: fewer and shorter than a request's.
+_LISTING = RetryPolicy(max_attempts=4, base=0.5)
 
 _PLAN_ON = (
     "Plan mode is on: look around and think, change nothing. Calls that write are refused. When you know "
@@ -49,7 +53,7 @@ class SessionArchive(Protocol):
 
 
 class Session:
-    """The parts, joined by the composition root; see `mewcode.app`.
+    """The parts, joined by the composition root; see `mewcode.assembly`.
 
     ``find_model`` gives a model's facts by name, ``new_archive`` a fresh archive for `clear`,
     ``build_system`` renders the system prompt for a model's name.
@@ -148,13 +152,25 @@ class Session:
             _LOG.info("the first turn will have to prepare itself: %s", error.message)
 
     async def _choose_model(self) -> str:
-        offered = await self.provider.list_models()
+        offered = await self._offered()
         if not offered:
             raise NotConfigured(
                 "the service offers no model", "Name one with --model, or load one into the local server."
             )
         preferred = [name for name in self._catalog.names() if name in offered]
         return preferred[0] if preferred else offered[0]
+
+    async def _offered(self) -> tuple[str, ...]:
+        """The models that the service lists; asked again, as requests are, when it is not there."""
+        for attempt in range(1, _LISTING.max_attempts + 1):
+            try:
+                return await self.provider.list_models()
+            except ProviderError as error:
+                wait = _LISTING.delay(attempt, error)
+                if wait is None:
+                    raise
+                await asyncio.sleep(wait)
+        return ()
 
     def run(self, prompt: str, images: Sequence[Image] = ()) -> Run:
         """A turn of the agent."""
@@ -223,6 +239,8 @@ class Session:
         """Saves, ends children and background work, lets go of the session. May be called once."""
         self._record_usage()
         self.archive.flush()
-        await self.background.close(grace=0.5)
-        await asyncio.gather(self.tools.session.shell.aclose(), self.provider.aclose())
-        self.archive.close()
+        try:
+            await self.background.close(grace=0.5)
+            await asyncio.gather(self.tools.session.shell.aclose(), self.provider.aclose())
+        finally:
+            self.archive.close()

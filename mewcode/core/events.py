@@ -3,10 +3,10 @@
     TurnStarted
       Notice*                                       anywhere
       (StepStarted
-         RetryScheduled*                            a request failed and is sent again after ``delay``
-         (BlockStart BlockDelta* BlockEnd)*         see `core.stream`; UsageReport anywhere
-         StreamWithdrawn                            forget the blocks of this step so far; they come again
-         MessageAdded(assistant)
+         (blocks StreamWithdrawn? RetryScheduled)*  a request failed: forget its blocks, it is sent again
+         blocks                                     (BlockStart BlockDelta* BlockEnd)*, see `core.stream`;
+                                                    UsageReport anywhere
+         MessageAdded(assistant)?                   none for an answer with nothing in it
          (ToolStarted | ApprovalRequested ApprovalResolved | ToolProgress* | ToolEnded MessageAdded(tool))*
        StepEnded)*
     TurnEnded                                       always, and last

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any, Protocol, TextIO
 
 import msgspec
 
 from mewcode.core.codec import clean_text, encode_json
+from mewcode.core.errors import MewCodeError
 from mewcode.core.events import AgentEvent, Notice, RetryScheduled, RunResult, TurnEnded
 from mewcode.core.message import Usage
 from mewcode.infra.terminal_text import safe_text
@@ -25,7 +27,8 @@ class SessionFacts(msgspec.Struct, frozen=True):
 
 
 class Output(Protocol):
-    """Writes one session's output. Each method may raise OSError when the reader is gone."""
+    """Writes one session's output. Each method may raise BrokenPipeError when the reader is gone, and
+    `MewCodeError` when the output cannot be written, as on a full disk."""
 
     def begin(self, facts: SessionFacts) -> None: ...
 
@@ -52,14 +55,13 @@ class TextOutput:
             self._write(event.result)
 
     def end(self, results: list[RunResult]) -> None:
-        self._out.flush()
+        pass
 
     def _write(self, result: RunResult) -> None:
         text = clean_text(result.text)
         if text:
-            self._out.write(safe_text(text) if self._out.isatty() else text)
-            self._out.write("" if text.endswith("\n") else "\n")
-            self._out.flush()
+            shown = safe_text(text) if self._out.isatty() else text
+            _deliver(self._out, shown if shown.endswith("\n") else shown + "\n")
         if result.error:
             self._err.write(f"mewcode: {safe_text(result.error)}\n")
             if result.hint:
@@ -130,8 +132,23 @@ def failure_object(message: str, session_id: str = "") -> dict[str, Any]:
 
 
 def write_line(out: TextIO, value: Any) -> None:
-    out.write(encode_json(value).decode("utf-8") + "\n")
-    out.flush()
+    """Writes ``value`` as a line of JSON. Raises as the methods of `Output` do."""
+    _deliver(out, encode_json(value).decode("utf-8") + "\n")
+
+
+def _deliver(out: TextIO, text: str) -> None:
+    try:
+        out.write(text)
+        out.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What its buffer still holds would be tried again at the program's end, and fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), out.fileno())
+        raise MewCodeError(
+            f"the output cannot be written: {error.strerror or error}",
+            "The conversation is kept: make room, then go on with mewcode -c.",
+        ) from error
 
 
 def tell(event: AgentEvent, err: TextIO) -> None:

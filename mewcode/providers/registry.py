@@ -19,16 +19,15 @@ _OPENAI_URL = "https://api.openai.com/v1"
 # Where servers on the user's own machine listen: Ollama, LM Studio, llama.cpp, vLLM.
 _LOCAL_PORTS = (11434, 1234, 8080, 8000)
 
-NOT_CONFIGURED = NotConfigured(
-    "no model is configured",
+_NO_MODEL = (
     "Set ANTHROPIC_API_KEY or OPENAI_API_KEY (for another OpenAI-compatible service also OPENAI_BASE_URL),\n"
     "or start a local server such as Ollama.\n"
-    "`mewcode demo` shows a scripted session that needs no model.",
+    "`mewcode demo` shows a scripted session that needs no model."
 )
 
 
 class Service(msgspec.Struct, frozen=True):
-    """A service that is decided on. ``models_url`` tells where names come from when no model is named."""
+    """A service that is decided on: its name in the config, the language it speaks, where it is."""
 
     name: str
     protocol: ProtocolName
@@ -59,7 +58,7 @@ def choose_service(
     if wanted is None:
         local = find_local()
         if local is None:
-            raise NOT_CONFIGURED
+            raise NotConfigured("no model is configured", _NO_MODEL)
         return Service("local", "openai", Endpoint(local))
     settings = named.get(wanted) or _builtin(wanted, named)
     url = base_url or settings.base_url or _environment_url(settings.protocol, environ)

@@ -10,6 +10,8 @@ from mewcode.repl.theme import Theme
 
 # So many options are shown at once; the others scroll.
 _SHOWN = 10
+# Lines of a title: a question of a model's must not push the options off the screen.
+_TITLE_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +33,16 @@ class Chosen:
 
 @dataclass(slots=True)
 class Panel:
-    """``outcome`` is None after Esc. ``writing`` is the option whose words are being typed."""
+    """``outcome`` is None after Esc. ``writing`` is the option whose words are being typed.
+
+    ``accepts_from``: before this moment (of the loop's clock) no key takes an option, since it may have been
+    meant for what the user was typing when the panel came up.
+    """
 
     title: str
     options: tuple[Option, ...]
     selected: int = 0
+    accepts_from: float = 0.0
     writing: Option | None = None
     outcome: asyncio.Future[Chosen | None] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
@@ -45,9 +52,11 @@ class Panel:
         self.selected = (self.selected + by) % len(self.options)
 
     def choose(self, index: int | None = None) -> None:
-        """Takes the selected option, or the one at ``index``; a digit beyond the last is ignored."""
+        """Takes the selected option, or the one at ``index``; a digit beyond the last is ignored, and so is a
+        key that comes too early."""
         index = self.selected if index is None else index
-        if not 0 <= index < len(self.options) or self.outcome.done():
+        too_early = self.outcome.get_loop().time() < self.accepts_from
+        if too_early or not 0 <= index < len(self.options) or self.outcome.done():
             return
         self.selected = index
         option = self.options[index]
@@ -69,7 +78,10 @@ class Panel:
             self.outcome.set_result(None)
 
     def lines(self, theme: Theme, width: int) -> list[str]:
-        lines = [theme.paint("bold", safe_line(part, width - 1)) for part in self.title.split("\n")]
+        parts = self.title.split("\n")
+        lines = [theme.paint("bold", safe_line(part, width - 1)) for part in parts[:_TITLE_LINES]]
+        if len(parts) > _TITLE_LINES:
+            lines.append(theme.paint("dim", f"… {len(parts) - _TITLE_LINES} more lines"))
         first = max(0, min(self.selected - _SHOWN // 2, len(self.options) - _SHOWN))
         last = min(first + _SHOWN, len(self.options))
         lines += [self._option_line(index, theme, width) for index in range(first, last)]

@@ -14,6 +14,7 @@ from mewcode.infra.terminal_text import safe_line, safe_text, visible_text
 from mewcode.repl.cell_width import cell_width, cut_cells
 from mewcode.repl.diff_lines import text_lines
 from mewcode.repl.diff_render import render_diff
+from mewcode.repl.duration import duration
 from mewcode.repl.line_wrap import break_lines
 from mewcode.repl.screen_lines import TAB, cut_line, head_and_tail, more, shown_line, wrapped_whole
 from mewcode.repl.theme import Style, Theme
@@ -48,7 +49,7 @@ def tool_card(name: str, summary: str, outcome: ToolOutcome, seconds: float, the
     style: Style = "error" if outcome.is_error else "dim"
     notes, body = _card_content(outcome, theme, width - len(_BELOW))
     if seconds > _WORTH_SECONDS:
-        notes.append(_duration(seconds))
+        notes.append(duration(seconds, tenths=True))
     note = " · ".join(filter(None, notes)) or ("failed" if outcome.is_error else "done")
     lines = [_title(name, summary, "error" if outcome.is_error else "ok", theme, width)]
     lines.append(_elbow_line(note, theme, style, width))
@@ -61,7 +62,7 @@ def running_card(
 ) -> list[str]:
     """A call that runs: its title, how long it has been running, and its last lines of output."""
     width = max(_LEAST_WIDTH, width)
-    note = f"running {_duration(seconds)}" if seconds > _WORTH_SECONDS else "running"
+    note = f"running {duration(seconds)}" if seconds > _WORTH_SECONDS else "running"
     lines = [_title(name, summary, "accent", theme, width)]
     lines.append(_elbow_line(note, theme, "dim", width))
     tail = [cut_line(theme, "dim", line, width - len(_BELOW)) for line in tail_lines[-_RUNNING_LINES:]]
@@ -132,16 +133,6 @@ def _title(name: str, summary: str, style: Style, theme: Theme, width: int) -> s
 
 def _elbow_line(note: str, theme: Theme, style: Style, width: int) -> str:
     return theme.paint("dim", _ELBOW.rstrip()) + " " + cut_line(theme, style, note, width - len(_ELBOW))
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 10:
-        return f"{seconds:.1f}s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours}h {minutes}m"
-    return f"{minutes}m {rest}s" if minutes else f"{rest}s"
 
 
 def _card_content(outcome: ToolOutcome, theme: Theme, width: int) -> tuple[list[str], list[str]]:

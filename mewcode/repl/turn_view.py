@@ -23,12 +23,14 @@ from mewcode.core.message import ToolCall
 from mewcode.core.outcome import DiffView, TextView, ToolOutcome
 from mewcode.core.stream import BlockDelta, BlockEnd, BlockStart, UsageReport
 from mewcode.infra.terminal_text import safe_line, safe_text
+from mewcode.repl.duration import duration
 from mewcode.repl.markdown_stream import MarkdownStream
 from mewcode.repl.theme import Theme
 from mewcode.repl.tool_views import running_card, tool_card
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TAIL_LINES = 5
+_TAIL_WIDTH = 2000  # characters of a line; more fit on no screen
 
 
 @dataclass(slots=True)
@@ -40,7 +42,8 @@ class _Running:
 
     def grow(self, text: str) -> None:
         first, *others = text.split("\n")
-        self.tail[-1] += first
+        # A line that never ends is kept by its end alone.
+        self.tail[-1] = (self.tail[-1] + first)[-_TAIL_WIDTH:]
         self.tail.extend(others)
 
 
@@ -61,6 +64,8 @@ class TurnView:
         self._started = clock()
         self._markdown: MarkdownStream | None = None
         self._begun = False
+        # Whether this step's answer has text in the scrollback.
+        self._committed = False
         self._thinking_since: float | None = None
         self._thought = ""
         self._writing = ""
@@ -99,7 +104,7 @@ class TurnView:
         elif isinstance(event, RetryScheduled):
             self._retry = (event, self._clock() + event.delay)
         elif isinstance(event, StepStarted):
-            self._retry = None
+            self._retry, self._committed = None, False
         elif isinstance(event, Notice):
             self.note("warn" if event.level != "info" else "dim", event.text, event.hint)
         elif isinstance(event, TurnEnded):
@@ -134,7 +139,7 @@ class TurnView:
     def _add_text(self, finished: str) -> None:
         if finished:
             self._commit(finished if self._begun else "\n" + finished)
-            self._begun = True
+            self._begun = self._committed = True
 
     def _end(self, event: BlockEnd) -> None:
         if self._markdown is not None:
@@ -144,12 +149,12 @@ class TurnView:
             seconds = self._clock() - self._thinking_since
             self._thinking_since = None
             if seconds >= 1:
-                self._commit("\n" + self._theme.paint("dim", f"✻ thought for {_duration(seconds)}"))
+                self._commit("\n" + self._theme.paint("dim", f"✻ thought for {duration(seconds)}"))
         if isinstance(event.block, ToolCall):
             self._writing = ""
 
     def _withdraw(self) -> None:
-        had_text = self._begun or self._markdown is not None
+        had_text, self._committed = self._committed, False
         self._markdown, self._thinking_since, self._writing = None, None, ""
         if had_text:
             self.note("warn", "the answer broke off and is asked for again; what stands above is void")
@@ -218,13 +223,7 @@ class TurnView:
                 else "waiting for the model"
             )  # fmt: skip
             tokens = f" · {self._tokens:,} tokens" if self._tokens else ""
-            text = f"{doing} · {_duration(now - self._started)}{tokens} · esc to stop"
+            text = f"{doing} · {duration(now - self._started)}{tokens} · esc to stop"
         return (
             self._theme.paint("accent", spinner) + " " + self._theme.paint("dim", safe_line(text, width - 4))
         )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    return f"{int(seconds // 60)} min {int(seconds % 60)} s"

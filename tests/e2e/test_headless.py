@@ -286,3 +286,46 @@ def test_a_session_that_came_with_the_folder_needs_trust(
     assert b"--trust" in refused.stderr
     trusted = run_program(["-p", "y", "-c", "--model", MODEL, "--trust"], cwd=project, env=env)
     assert trusted.returncode == 0
+
+
+def test_a_mode_given_once_holds_for_the_session(fake_llm: FakeLLM, project: Path, home: Path) -> None:
+    env = environment(home, anthropic=fake_llm.url)
+    fake_llm.default = Reply.text("ok")
+
+    def mode(*arguments: str) -> str:
+        done = run_program(
+            ["-p", "x", "--model", MODEL, "--output-format", "stream-json", *arguments], cwd=project, env=env
+        )
+        return str(json.loads(done.stdout.splitlines()[0])["permission_mode"])
+
+    assert mode() == "default"
+    assert mode("-c", "--permission-mode", "plan") == "plan"
+    assert mode("-c") == "plan"
+    assert mode("-c", "--permission-mode", "bypass") == "bypass"
+    (home / ".mewcode/config.yaml").write_text("permissions: {mode: bypass}\n")
+    assert mode("-c") == "default"
+
+
+def test_a_full_disk_under_the_output_is_said(fake_llm: FakeLLM, project: Path, home: Path) -> None:
+    fake_llm.script(Reply.text("hello"))
+    env = environment(home, anthropic=fake_llm.url)
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*PROGRAM, "-p", "hi", "--model", MODEL],
+            cwd=project,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert b"cannot be written" in done.stderr
+    assert b"mewcode -c" in done.stderr
+    assert b"Exception" not in done.stderr
+
+
+def test_resume_without_an_id_says_what_to_do(fake_llm: FakeLLM, project: Path, home: Path) -> None:
+    done = run_program(["-p", "x", "-r"], cwd=project, env=environment(home, anthropic=fake_llm.url))
+    assert done.returncode == 2
+    assert b"-r needs a session's id" in done.stderr

@@ -136,6 +136,7 @@ def test_json_is_one_object_of_agreed_keys() -> None:
     out, err = play("json", TurnStarted("x"), TurnEnded(result()))
     assert (out.count("\n"), err) == (1, "")
     assert json.loads(out) == {
+        "type": "result",
         "result": "The answer.",
         "is_error": False,
         "stop": "done",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import json
 import os
@@ -17,6 +18,7 @@ from mewcode.core.events import AgentEvent, RunResult, TurnEnded
 from mewcode.core.stream import BlockDelta
 from mewcode.headless.output import SessionFacts, StreamJsonOutput
 from mewcode.headless.run import run_headless
+from mewcode.infra import collector
 from tests.support.sample_agent import sample_agent
 from tests.support.scripted_provider import Hold, ScriptedProvider, answer, failure
 
@@ -169,3 +171,13 @@ def test_a_reader_that_is_gone_ends_the_run() -> None:
     with pytest.raises(BrokenPipeError):
         run(provider, "first", output=output)
     assert output.ends == [[]]
+
+
+def test_garbage_is_collected_again_when_the_first_request_is_on_its_way() -> None:
+    collector.pause()
+    try:
+        run(ScriptedProvider(answer("one")), "first")
+        assert gc.isenabled()
+    finally:
+        collector.start_done()
+        gc.unfreeze()

@@ -33,8 +33,8 @@ def test_a_short_note():
 
 def test_time_is_shown_when_it_took_long():
     assert card(TextView("ok"), seconds=0.9)[1] == "  └ ok"
-    assert card(TextView("ok"), seconds=1.25)[1] == "  └ ok · 1.2s"
-    assert card(TextView("ok"), seconds=75)[1] == "  └ ok · 1m 15s"
+    assert card(TextView("ok"), seconds=1.25)[1] == "  └ ok · 1.2 s"
+    assert card(TextView("ok"), seconds=75)[1] == "  └ ok · 1 min 15 s"
     assert card(TextView("ok"), seconds=7300)[1] == "  └ ok · 2h 1m"
 
 
@@ -146,7 +146,7 @@ def test_an_approval_says_what_it_leaves_out():
 
 def test_a_running_call():
     lines = running_card("bash", "make", 3.2, ["a", "b\tc", *"defgh"], PLAIN, 30)
-    assert lines == ["● bash(make)", "  └ running 3.2s", *(f"    {char}" for char in "defgh")]
+    assert lines == ["● bash(make)", "  └ running 3 s", *(f"    {char}" for char in "defgh")]
     assert running_card("bash", "make", 0.2, [], PLAIN, 30)[1] == "  └ running"
 
 

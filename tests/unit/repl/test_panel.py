@@ -1,0 +1,113 @@
+"""The choice in the live part of the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from mewcode.repl.panel import Chosen, Option, Panel
+from mewcode.repl.theme import THEMES
+
+OPTIONS = (Option("a", "Alpha", "the first"), Option("b", "Beta"), Option("c", "Say why", asks_text=True))
+
+
+def with_panel(scenario: Callable[[Panel], None], **fields: object) -> None:
+    async def run() -> None:
+        panel = Panel("Which?\nreally", OPTIONS, **fields)  # type: ignore[arg-type]
+        scenario(panel)
+        panel.outcome.cancel()
+
+    asyncio.run(run())
+
+
+def test_enter_takes_the_first() -> None:
+    def scenario(panel: Panel) -> None:
+        panel.choose()
+        assert panel.outcome.result() == Chosen("a")
+        panel.choose(1)
+        assert panel.outcome.result() == Chosen("a")
+
+    with_panel(scenario)
+
+
+@pytest.mark.parametrize(("moves", "taken"), [((1,), "b"), ((-1, -1), "b"), ((1, 1, 1), "a")])
+def test_arrows_go_round(moves: tuple[int, ...], taken: str) -> None:
+    def scenario(panel: Panel) -> None:
+        for by in moves:
+            panel.move(by)
+        panel.choose()
+        assert panel.outcome.result() == Chosen(taken)
+
+    with_panel(scenario)
+
+
+def test_a_digit_beyond_the_last_is_ignored() -> None:
+    def scenario(panel: Panel) -> None:
+        panel.choose(8)
+        panel.choose(-1)
+        assert not panel.outcome.done()
+        panel.choose(1)
+        assert panel.outcome.result() == Chosen("b")
+
+    with_panel(scenario)
+
+
+def test_an_option_may_ask_for_words_and_esc_goes_back_one_step() -> None:
+    def scenario(panel: Panel) -> None:
+        panel.choose(2)
+        assert not panel.outcome.done()
+        assert "type your words" in panel.lines(THEMES["no-color"], 80)[-1]
+        panel.cancel()
+        assert panel.writing is None
+        panel.choose(2)
+        panel.write("因为")
+        assert panel.outcome.result() == Chosen("c", "因为")
+
+    with_panel(scenario)
+
+
+def test_esc_cancels() -> None:
+    def scenario(panel: Panel) -> None:
+        panel.cancel()
+        assert panel.outcome.result() is None
+
+    with_panel(scenario)
+
+
+def test_a_key_meant_for_what_was_being_typed_takes_nothing() -> None:
+    def scenario(panel: Panel) -> None:
+        panel.accepts_from = panel.outcome.get_loop().time() + 1_000
+        panel.choose()
+        panel.choose(0)
+        assert not panel.outcome.done()
+        panel.accepts_from = 0.0
+        panel.choose()
+        assert panel.outcome.done()
+
+    with_panel(scenario)
+
+
+def test_lines_fit_and_scroll_and_show_no_escapes() -> None:
+    async def run() -> None:
+        options = tuple(Option(str(n), f"\x1b[31moption {n} 长长长的名字", "x" * 200) for n in range(30))
+        panel = Panel("title " * 40, options, 20)
+        lines = panel.lines(THEMES["no-color"], 80)
+        assert all("\x1b" not in line for line in lines)
+        assert any("option 20" in line for line in lines)
+        assert len(lines) == 12
+        assert "20 more" in lines[-1]
+
+    asyncio.run(run())
+
+
+def test_a_long_title_leaves_the_options_on_the_screen() -> None:
+    async def run() -> None:
+        panel = Panel("Why?" + "\n" * 1000 + "end", OPTIONS)
+        lines = panel.lines(THEMES["no-color"], 60)
+        panel.outcome.cancel()
+        assert lines[8] == "… 993 more lines"
+        assert lines[9].endswith("1. Alpha  the first")
+
+    asyncio.run(run())
