@@ -6,9 +6,16 @@ import sys
 
 
 def main() -> None:
-    from mewcode.cli import run
+    from mewcode.infra import collector
 
-    sys.exit(run(sys.argv[1:]))
+    collector.pause()  # before all other imports: they are what it is about
+    try:
+        from mewcode.cli import run
+
+        code = run(sys.argv[1:])
+    finally:
+        collector.finish()
+    sys.exit(code)
 
 
 if __name__ == "__main__":

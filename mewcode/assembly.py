@@ -23,6 +23,7 @@ from mewcode.config.schema import Config
 from mewcode.config.trust import is_own_folder
 from mewcode.core.access import MODES
 from mewcode.core.errors import SessionError, UsageError
+from mewcode.core.message import Image, Message, ToolResult
 from mewcode.infra.paths import project_dir
 from mewcode.permissions.policy import Policy
 from mewcode.permissions.repository import is_plain_repository
@@ -108,6 +109,8 @@ class _Assembly:
             notices=[*setup.loaded.notices, *setup.trust.notices, *notices],
         )
         session.remind_of_plan()
+        if loaded and not session.model.vision and _holds_image(loaded.messages):
+            session.notices.append("this session holds images, which the model does not take; it is told so")
         return session
 
     def _policy(self, loaded: LoadedSession | None) -> Policy:
@@ -243,6 +246,15 @@ def _rules(config: Config) -> dict[str, RuleSet]:
             seen[kind] += len(rules)
         levels[level] = RuleSet(**parsed)
     return levels
+
+
+def _holds_image(messages: Sequence[Message]) -> bool:
+    blocks = (block for message in messages for block in message.content)
+    return any(
+        isinstance(block, Image)
+        or (isinstance(block, ToolResult) and any(isinstance(part, Image) for part in block.content))
+        for block in blocks
+    )
 
 
 def _record_changes(loaded: LoadedSession, archive: SessionWriter, mode: str, model: str) -> None:

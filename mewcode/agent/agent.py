@@ -13,7 +13,7 @@ from mewcode.agent.interjections import Interjections
 from mewcode.agent.loop import Ending, Limits, Loop
 from mewcode.agent.tool_runner import ToolRunner
 from mewcode.core.errors import MewCodeError
-from mewcode.core.events import AgentEvent, RunResult, TurnEnded, TurnStarted
+from mewcode.core.events import AgentEvent, Notice, RunResult, TurnEnded, TurnStarted
 from mewcode.core.message import ContentBlock, Image, Text, Usage
 from mewcode.infra.supervisor import TaskScope
 from mewcode.providers.base import ModelRequest, Provider
@@ -70,6 +70,13 @@ class Agent:
     def remind(self, text: str) -> None:
         """Says ``text`` to the model along with the next user message."""
         self._reminders.append(text)
+
+    def take_back(self, text: str) -> bool:
+        """Whether a reminder that was not said yet could be taken back."""
+        if text not in self._reminders:
+            return False
+        self._reminders.remove(text)
+        return True
 
     @property
     def cost_usd(self) -> float | None:
@@ -205,6 +212,8 @@ class Run:
 
     def _add_prompt(self) -> None:
         agent, emit = self._agent, self._events.put_nowait
+        if not agent.model.vision and any(isinstance(block, Image) for block in self._content):
+            emit(Notice("warning", f"{agent.model.name} takes no images: it is told that one was left out"))
         message = new_message("user", self._content, "user", agent.model.name)
         agent.conversation.add(message, emit, sync=True)
         for text in agent._reminders:

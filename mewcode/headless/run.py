@@ -10,9 +10,10 @@ from typing import Self
 
 from mewcode.agent.agent import Agent, Run
 from mewcode.core.errors import UsageError
-from mewcode.core.events import RunResult, TurnEnded
+from mewcode.core.events import RunResult, StepStarted, TurnEnded
 from mewcode.core.message import Usage
 from mewcode.headless.output import Output, SessionFacts
+from mewcode.infra.collector import start_done
 
 _INTERRUPTED = 130
 
@@ -31,6 +32,8 @@ async def run_headless(agent: Agent, prompts: AsyncIterable[str], output: Output
                     stopping.run = run
                     async for event in run:
                         output.event(event)
+                        if isinstance(event, StepStarted):
+                            start_done()  # the request is on its way
                 stopping.run = None
                 results.append(run.result)
                 if stopping.asked or run.result.stop == "interrupted":

@@ -20,10 +20,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mewcode.core.access import Access, CommandAccess, FetchAccess, Mode, ReadAccess, Verdict, WriteAccess
-from mewcode.permissions.command_judge import CommandJudge
-from mewcode.permissions.command_rules import Hit
 from mewcode.permissions.finding import Question, one_question
 from mewcode.permissions.host_rules import HostPattern, parse_host_pattern, split_host
 from mewcode.permissions.modes import PLAN_REASON
@@ -31,6 +30,10 @@ from mewcode.permissions.path_judge import WRITERS, ask_read, ask_write, hits_pa
 from mewcode.permissions.path_rules import PathPattern
 from mewcode.permissions.rules import Rule, RuleSet
 from mewcode.permissions.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mewcode.permissions.command_judge import CommandJudge
+    from mewcode.permissions.command_rules import Hit
 
 SESSION = "session"  # the level of rules that hold until the program ends
 # They touch nothing but the screen and what this session itself started.
@@ -135,6 +138,9 @@ class Policy:
         return ask_write(tool, path, allow, self.workspace, edits_free=self.mode == "accept-edits")
 
     def _command_judge(self, allow: list[Rule]) -> CommandJudge:
+        # The reading of commands takes several milliseconds to import; the first request does not need it.
+        from mewcode.permissions.command_judge import CommandJudge
+
         restricted = any(
             rule.tool == "read_file" and isinstance(rule.pattern, PathPattern)
             for kind in ("deny", "ask")
@@ -183,7 +189,7 @@ class Policy:
 
     def _access_hit(self, rule: Rule, tool: str, access: Access) -> Hit:
         if isinstance(access, CommandAccess):
-            return CommandJudge(self.workspace, self.trusted_folder).hit(rule, access)
+            return self._command_judge([]).hit(rule, access)
         if isinstance(access, FetchAccess):
             hosts = {access.host, _host_of(access.url)}
             pattern = rule.pattern

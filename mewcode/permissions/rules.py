@@ -11,11 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mewcode.core.errors import ConfigError
-from mewcode.permissions.command_rules import CommandPattern, parse_command_pattern
 from mewcode.permissions.host_rules import HostPattern, parse_host_pattern
 from mewcode.permissions.path_rules import PathPattern, parse_path_pattern
+
+if TYPE_CHECKING:
+    from mewcode.permissions.command_rules import CommandPattern
 
 PATH_TOOLS = ("read_file", "write_file", "edit_file", "list_dir", "glob", "grep")
 _PLAIN_TOOLS = ("todo", "ask_user", "bash_output", "bash_stop")
@@ -94,6 +97,9 @@ def _pattern(tool: str, inner: str) -> PathPattern | CommandPattern | HostPatter
     if not inner.strip():
         raise ValueError("empty brackets; leave them out to mean every use of the tool")
     if tool == "bash":
+        # Only for those who have such rules: every start parses the rules.
+        from mewcode.permissions.command_rules import parse_command_pattern
+
         return parse_command_pattern(inner)
     return parse_host_pattern(inner) if tool == "web_fetch" else parse_path_pattern(inner)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 # Shell parameters that hold a number or flags of the shell, never a path of someone's choosing.
 HARMLESS_PARAMETERS = frozenset("?#$!-")
@@ -17,8 +18,7 @@ RESERVED = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(msgspec.Struct, frozen=True):
     """One word of a command.
 
     ``text`` is what the program gets where ``literal`` is True; else a best effort in which expansions
@@ -48,8 +48,7 @@ class Word:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(msgspec.Struct, frozen=True):
     """``kind``: a file is read or written, or (``none``) only descriptors and text are joined.
 
     ``target`` is None for ``none``; the commands in a here-string are in ``inside``, and ``expands`` tells
@@ -62,8 +61,7 @@ class Redirect:
     expands: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SimpleCommand:
+class SimpleCommand(msgspec.Struct, frozen=True):
     """``words`` may be empty: then there are only assignments or redirections."""
 
     words: tuple[Word, ...]
@@ -76,41 +74,35 @@ class SimpleCommand:
         return self.words[0].text if self.words and self.words[0].literal and not self.words[0].tilde else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(msgspec.Struct, frozen=True):
     """One after the other (``;``, newline, ``&``)."""
 
     parts: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AndOr:
+class AndOr(msgspec.Struct, frozen=True):
     left: Node
     operator: Literal["&&", "||"]
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
+class Pipeline(msgspec.Struct, frozen=True):
     parts: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Subshell:
+class Subshell(msgspec.Struct, frozen=True):
     body: Node
     redirects: tuple[Redirect, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Branches:
+class Branches(msgspec.Struct, frozen=True):
     """``if`` and groups: each part may run, in this order."""
 
     parts: tuple[Node, ...]
     redirects: tuple[Redirect, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(msgspec.Struct, frozen=True):
     """``words`` are what a ``for`` goes through with ``variable``."""
 
     parts: tuple[Node, ...]
@@ -122,8 +114,7 @@ class Loop:
 Node = SimpleCommand | Sequence | AndOr | Pipeline | Subshell | Branches | Loop
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
+class CommandLine(msgspec.Struct, frozen=True):
     """What two readers made of a command.
 
     ``program`` is the exact structure, or None where the command is not understood beyond doubt: then

@@ -55,16 +55,6 @@ class ServerEvent(msgspec.Struct, frozen=True):
     data: bytes
 
 
-def without_empty_answers(messages: Iterable[Message]) -> list[Message]:
-    """The messages without the model's that hold neither words nor calls: a step that broke off while the
-    model was thinking, which no provider takes back."""
-    return [
-        message
-        for message in messages
-        if message.role != "assistant" or message.text.strip() or message.tool_calls
-    ]
-
-
 class Assembler(Protocol):
     """Makes stream events of one answer. Neither method raises: what is wrong becomes `Failed`."""
 

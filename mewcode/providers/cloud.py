@@ -15,7 +15,8 @@ from mewcode.core.codec import encode_json
 from mewcode.core.errors import AuthError, BadRequest, NotConfigured, ProviderError
 from mewcode.core.stream import Done, Failed, StreamEvent
 from mewcode.infra.terminal_text import safe_line
-from mewcode.providers.anthropic import AnthropicAssembler, build_body
+from mewcode.providers.anthropic import build_body
+from mewcode.providers.anthropic_assembler import AnthropicAssembler
 from mewcode.providers.base import Endpoint, ModelRequest, ServerEvent
 from mewcode.providers.failures import connection_error, error_from_response, error_in_stream
 

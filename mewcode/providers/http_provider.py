@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 
 from mewcode.core.codec import decode_json
 from mewcode.core.errors import BadRequest, ProviderError, StreamBroken
-from mewcode.core.stream import Done, Failed, StreamEvent
+from mewcode.core.stream import BlockDelta, Done, Failed, StreamEvent
 from mewcode.providers.base import Endpoint, ModelRequest, ServerEvent, WireProtocol
 from mewcode.providers.sse import SseDecoder
 from mewcode.providers.transport import Transport, load
@@ -46,13 +46,14 @@ class HttpProvider:
                             for item in assembler.feed(ServerEvent("whole", whole)):
                                 yield item
                             break
-                    for event in decoder.feed(chunk):
-                        for item in assembler.feed(event):
-                            if isinstance(item, Done):
-                                await _drain(body)
-                            yield item
-                            if isinstance(item, Done | Failed):
-                                return
+                    for item in _joined(
+                        part for event in decoder.feed(chunk) for part in assembler.feed(event)
+                    ):
+                        if isinstance(item, Done):
+                            await _drain(body)
+                        yield item
+                        if isinstance(item, Done | Failed):
+                            return
             for event in decoder.finish():
                 for item in assembler.feed(event):
                     yield item
@@ -89,6 +90,26 @@ def _web_page() -> BadRequest:
         "the service answered with a web page, not as a model's API",
         "Check the base URL (for Chat Completions it ends in /v1) and the proxy.",
     )
+
+
+def _joined(events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
+    """The events, neighbouring deltas of one block made one: a chunk that was waiting brings hundreds, and
+    all that follows costs by the event."""
+    first: BlockDelta | None = None
+    texts: list[str] = []
+    for event in events:
+        if first is not None:
+            if isinstance(event, BlockDelta) and event.index == first.index:
+                texts.append(event.text)
+                continue
+            yield BlockDelta(first.index, first.kind, "".join(texts))
+            first = None
+        if isinstance(event, BlockDelta):
+            first, texts = event, [event.text]
+        else:
+            yield event
+    if first is not None:
+        yield BlockDelta(first.index, first.kind, "".join(texts))
 
 
 # Seconds. The end of the body is nearly always there already.

@@ -18,14 +18,15 @@ Where the imitations differ, what is sent is what the most of them take:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from mewcode.core.codec import encode_json
-from mewcode.core.message import Image, Message, Text, Thinking, ToolResult
-from mewcode.providers.base import Endpoint, HttpRequest, ModelRequest, without_empty_answers
+from mewcode.core.message import Image, Text, Thinking, ToolResult
+from mewcode.providers.base import Endpoint, HttpRequest, ModelRequest
 from mewcode.providers.catalog import ModelInfo
+from mewcode.providers.history import EncodedHistory, Group, encode_body, is_blank
 from mewcode.providers.openai_assembler import THINK_TAG, OpenAIChatAssembler
 from mewcode.providers.openai_wire import (
     AssistantMessage,
@@ -49,14 +50,26 @@ _IMAGES_OF_RESULTS = "The images of the tool results above:"
 
 
 class OpenAIChatProtocol:
-    """`WireProtocol` for ``/chat/completions``; the base URL includes the version (``/v1``)."""
+    """`WireProtocol` for ``/chat/completions``; the base URL includes the version (``/v1``). Remembers how
+    the messages of the last request were encoded."""
 
     name = "openai"
 
+    def __init__(self) -> None:
+        self._history = EncodedHistory()
+
     def build(self, request: ModelRequest, endpoint: Endpoint) -> HttpRequest:
-        body = build_body(request, endpoint.base_url)
+        model = request.model
+        demanding = _host(endpoint.base_url).endswith(_DEMANDING_HOSTS)
+        messages = self._history.encode(
+            request.messages,
+            (model.name, model.vision, demanding),
+            lambda group: _encoded(_messages(group, model, demanding=demanding)),
+        )
+        if system := "\n\n".join(text for text in request.system if text):
+            messages.insert(0, _encoded([{"role": "system", "content": system}]))
         url = f"{endpoint.base_url}/chat/completions"
-        return HttpRequest("POST", url, _headers(endpoint), encode_json(body))
+        return HttpRequest("POST", url, _headers(endpoint), encode_body(_body(request), messages))
 
     def assembler(self) -> OpenAIChatAssembler:
         return OpenAIChatAssembler()
@@ -72,17 +85,18 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
     return headers | endpoint.headers
 
 
-def build_body(request: ModelRequest, base_url: str) -> ChatRequest:
-    """The streaming request's body. Its usage is asked for: by default a stream has none."""
+def _encoded(messages: Iterable[ChatMessage]) -> bytes:
+    """The messages as they stand in a list."""
+    return encode_json(list(messages))[1:-1]
+
+
+def _body(request: ModelRequest) -> ChatRequest:
+    """The streaming request's body but for its messages. Its usage is asked for: by default a stream has
+    none."""
     model = request.model
-    messages: list[ChatMessage] = []
-    if system := "\n\n".join(text for text in request.system if text):
-        messages.append({"role": "system", "content": system})
-    demanding = _host(base_url).endswith(_DEMANDING_HOSTS)
-    messages += _messages(request.messages, model, demanding=demanding)
     body: ChatRequest = {
         "model": model.name,
-        "messages": messages,
+        "messages": [],
         "stream": True,
         "stream_options": {"include_usage": True},
     }
@@ -118,28 +132,19 @@ def _is_unknown(model: ModelInfo) -> bool:
     return msgspec.structs.replace(model, name="") == ModelInfo()
 
 
-def _messages(messages: Sequence[Message], model: ModelInfo, *, demanding: bool) -> Iterator[ChatMessage]:
-    messages = without_empty_answers(messages)
-    position = 0
-    while position < len(messages):
-        start = position
-        is_model = messages[position].role == "assistant"
-        while position < len(messages) and (messages[position].role == "assistant") == is_model:
-            position += 1
-        group = messages[start:position]
-        if is_model:
-            yield _assistant(group, model, demanding=demanding)
-        else:
-            calls = [call.id for message in messages[:start][-1:] for call in message.tool_calls]
-            yield from _others(group, calls, model)
+def _messages(group: Group, model: ModelInfo, *, demanding: bool) -> Iterator[ChatMessage]:
+    if group.is_model:
+        yield _assistant(group, model, demanding=demanding)
+    else:
+        yield from _others(group, model)
 
 
-def _assistant(group: Sequence[Message], model: ModelInfo, *, demanding: bool) -> AssistantMessage:
+def _assistant(group: Group, model: ModelInfo, *, demanding: bool) -> AssistantMessage:
     texts: list[str] = []
     calls: list[FunctionCall] = []
     reasoning: dict[str, str] = {}
-    for message in group:
-        text = message.text if message.text.strip() else ""
+    for message in group.messages:
+        text = "" if is_blank(message.text) else message.text
         for block in message.content:
             if isinstance(block, Thinking) and block.protocol == "openai" and message.model == model.name:
                 if block.signature == THINK_TAG:
@@ -168,19 +173,17 @@ def _assistant(group: Sequence[Message], model: ModelInfo, *, demanding: bool) -
     return answer
 
 
-def _others(
-    group: Sequence[Message], calls: list[str], model: ModelInfo
-) -> Iterator[ToolMessage | UserMessage]:
+def _others(group: Group, model: ModelInfo) -> Iterator[ToolMessage | UserMessage]:
     """The results of one answer in the order of its calls, then what else was said to the model."""
     results: list[ToolResult] = []
     texts: list[str] = []
     images: list[Image] = []
-    for message in group:
+    for message in group.messages:
         for block in message.content:
             if isinstance(block, ToolResult):
                 results.append(block)
             elif isinstance(block, Text):
-                if block.text.strip():
+                if not is_blank(block.text):
                     texts.append(block.text)
             elif isinstance(block, Image):
                 if model.vision:
@@ -190,7 +193,7 @@ def _others(
     if not results:
         yield from _user(texts, images)
         return
-    order = {call_id: place for place, call_id in enumerate(calls)}
+    order = {call_id: place for place, call_id in enumerate(group.calls)}
     results.sort(key=lambda result: order.get(result.call_id, len(order)))
     told: list[ToolMessage] = [
         {"role": "tool", "tool_call_id": result.call_id, "content": _result_text(result, model)}
@@ -218,4 +221,4 @@ def _user(texts: list[str], images: list[Image]) -> Iterator[UserMessage]:
 def _result_text(result: ToolResult, model: ModelInfo) -> str:
     note = _IMAGE_FOLLOWS if model.vision else _NO_IMAGES
     texts = [block.text if isinstance(block, Text) else note for block in result.content]
-    return "\n".join(text for text in texts if text.strip()) or "(no output)"
+    return "\n".join(text for text in texts if not is_blank(text)) or "(no output)"

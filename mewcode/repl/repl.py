@@ -16,6 +16,8 @@ from prompt_toolkit.styles import Style
 from mewcode._version import __version__
 from mewcode.core.errors import MewCodeError
 from mewcode.core.events import ApprovalAnswer, ApprovalRequest, Question
+from mewcode.infra.collector import start_done
+from mewcode.infra.log_file import log_path
 from mewcode.infra.supervisor import TaskScope
 from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.permissions.modes import next_mode
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 # Seconds within which a second Ctrl-C counts as one with the first.
 _TWICE = 1.0
+# Seconds for which a key still belongs to the words that a question interrupted.
+_MID_WORD = 1.0
 # Seconds between two drawings that only show that time passes.
 _TICK = 0.1
 # Rows that the input, its menu and the status line may want below what is in progress.
@@ -49,6 +53,9 @@ _MENU_STYLE = [
     ("completion-menu.completion.current", "reverse"),
     ("completion-menu.meta.completion", "italic"),
 ]
+
+CLOSED = 130
+"""The exit code after a signal or the end of the terminal."""
 
 OpenSession = Callable[["Repl"], Awaitable["Session"]]
 
@@ -84,7 +91,7 @@ class Repl:
         self._input: asyncio.Task[None] | None = None
         self._last_interrupt = 0.0
         self._tasks = TaskScope("repl")
-        self._failure: MewCodeError | None = None
+        self._failure: Exception | None = None
         self.buffer: Buffer = make_buffer(commands, root)
         self._drawn = Drawn(theme.paint("user", "❯ "))
         self.screen = Screen(
@@ -102,6 +109,8 @@ class Repl:
         """Runs until the user leaves; returns the exit code. Raises what kept the session from opening."""
         try:
             code = await self.screen.run()
+        except EOFError:  # the terminal was closed
+            code = CLOSED
         finally:
             if self._run is not None:
                 self._run.interrupt()
@@ -118,31 +127,39 @@ class Repl:
             self._run.interrupt()
         self.screen.exit(code)
 
-    def _start(self, name: str, work: Awaitable[None]) -> asyncio.Task[None]:
+    def _start(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         async def guarded() -> None:
             try:
-                await work
+                await work()
             except MewCodeError as error:
                 self.say("error", error.message, error.hint)
+            except Exception as error:
+                # A defect of ours: the session goes on, the task's scope logs the trace.
+                self.say(
+                    "error",
+                    f"unexpected: {type(error).__name__}: {error}",
+                    f"The log says more: {log_path()}",
+                )
+                raise
 
         return self._tasks.start(name, guarded())
 
     def _painted(self) -> None:
-        self._start("session", self._begin())
+        self._start("session", self._begin)
 
     async def _begin(self) -> None:
         try:
             self.session = await self._open_session(self)
-        except MewCodeError as error:
+        except Exception as error:  # noqa: BLE001 - `run` raises it once the screen is given back
             self._failure = error
-            self.screen.exit(error.exit_code)
+            self.screen.exit(1)
             return
         for notice in self.session.notices:
             self.say("warn", notice)
         self._replay(self.session)
-        self._start("views", asyncio.to_thread(_load_views))
+        self._start("views", lambda: asyncio.to_thread(_load_views))
         self.session.on_saving = self._saving_changed
-        self.session.background.start("warm", self.session.warm())
+        self.session.background.start("warm", _warm(self.session))
         self.screen.refresh()
         if self._first_prompt:
             self.submit(self._first_prompt)
@@ -202,22 +219,26 @@ class Repl:
         self.screen.refresh()
 
     def _next(self) -> None:
-        if not self._busy and self._queue and self.session is not None:
+        idle = not self._busy and self.screen.app.is_running
+        if idle and self._queue and self.session is not None:
             self._busy = True
-            self._input = self._start("input", self._take(self.session, self._queue.pop(0)))
+            session, text = self.session, self._queue.pop(0)
+            self._input = self._start("input", lambda: self._take(session, text))
+            # Not in the task itself: one that is cancelled before its first step never runs.
+            self._input.add_done_callback(lambda _: self._taken(session))
 
     async def _take(self, session: Session, text: str) -> None:
-        try:
-            if text.startswith("/") and "\n" not in text and not text.startswith("//"):
-                self.screen.commit("\n" + user_block(text, self.theme, self.screen.width))
-                await self._show(session, await self._commands.run(session, text))
-            else:
-                await self._turn(session, text)
-        finally:
-            self._busy = False
-            self._queue += session.agent.interjections.take_all()
-            self.screen.refresh()
-            self._next()
+        if text.startswith("/") and "\n" not in text and not text.startswith("//"):
+            self.screen.commit("\n" + user_block(text, self.theme, self.screen.width))
+            await self._show(session, await self._commands.run(session, text))
+        else:
+            await self._turn(session, text)
+
+    def _taken(self, session: Session) -> None:
+        self._busy = False
+        self._queue += session.agent.interjections.take_all()
+        self.screen.refresh()
+        self._next()
 
     async def _turn(self, session: Session, text: str) -> None:
         self.screen.commit("\n" + user_block(text, self.theme, self.screen.width))
@@ -254,6 +275,10 @@ class Repl:
                 self._view.interrupted = True
             self._run.interrupt()
             self.screen.refresh()
+        elif self._input is not None and not self._input.done():
+            # A command, such as one that asks the service for its models.
+            self._input.cancel()
+            self.say("warn", "interrupted")
 
     def interrupt(self, text: str) -> bool:
         now = time.monotonic()
@@ -261,6 +286,8 @@ class Repl:
         if self.panel is not None:
             self.panel.writing = None
             self.panel.cancel()
+            if self._run is None:
+                return False  # what asked goes on without an answer
         if self._busy:
             self.stop()
             if twice and self._input is not None:
@@ -317,6 +344,8 @@ class Repl:
         self.panel = panel
         # What was being typed is no answer: it waits aside.
         draft = self.buffer.document
+        if draft.text:
+            panel.accepts_from = asyncio.get_running_loop().time() + _MID_WORD
         self.buffer.reset()
         self.screen.refresh()
         try:
@@ -345,6 +374,14 @@ class Repl:
             self.say("dim", f"a new conversation: {session.id}")
         elif isinstance(outcome, Quit):
             self.screen.exit(0)
+
+
+async def _warm(session: Session) -> None:
+    """Loads what the first turn needs; the start is over with it."""
+    try:
+        await session.warm()
+    finally:
+        start_done()
 
 
 def header(theme: Theme) -> str:

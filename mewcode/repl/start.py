@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,11 +19,11 @@ from prompt_toolkit.input import create_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from mewcode.core.errors import SessionError
-from mewcode.infra.terminal_text import safe_line
+from mewcode.infra.terminal_text import safe_line, visible_text
 from mewcode.prompt.environment import git_branch
 from mewcode.repl.commands import builtin_commands
 from mewcode.repl.panel import Option
-from mewcode.repl.repl import Repl, header
+from mewcode.repl.repl import CLOSED, Repl, header
 from mewcode.repl.statusline import short_folder
 from mewcode.repl.theme import choose_theme
 
@@ -72,7 +75,7 @@ async def _run(
             if picked is None:
                 raise SessionError("no session was chosen", "Start a new one: mewcode")
         # Loading the parts takes longer than painting: keys are echoed meanwhile.
-        return await asyncio.to_thread(open_session, repl, picked)
+        return await _opened_aside(lambda: open_session(repl, picked))
 
     theme = choose_theme(look.theme, environ)
     sys.stdout.write(header(theme) + "\n")
@@ -90,8 +93,51 @@ async def _run(
     )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, repl.end, 130)
+        loop.add_signal_handler(number, repl.end, CLOSED)
     return await repl.run()
+
+
+async def _opened_aside(open_session: Callable[[], Session]) -> Session:
+    """What ``open_session`` returns or raises, called in a thread.
+
+    The event loop's own threads would be waited for at the program's end, and so keep a user who leaves while
+    another process holds the session.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Session] = loop.create_future()
+
+    def settle(session: Session | None, error: Exception | None) -> None:
+        if answer.done():  # the user has left
+            return
+        if session is not None:
+            answer.set_result(session)
+        elif error is not None:
+            answer.set_exception(error)
+
+    def work() -> None:
+        session, failure = None, None
+        try:
+            session = open_session()
+        except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
+            failure = error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, session, failure)
+
+    threading.Thread(target=work, name="open-session", daemon=True).start()
+    return await answer
+
+
+class _Terminal(Vt100_Output):
+    """A terminal that was closed takes what is still written, so that the session can be saved in peace."""
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError as error:
+            if error.errno not in (errno.EIO, errno.ENXIO, errno.EPIPE):
+                raise
+            # What standard output's buffer still holds would be tried again at the end, and fail again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), sys.stdout.fileno())
 
 
 def _terminal(environ: Mapping[str, str]) -> Vt100_Output:
@@ -100,16 +146,20 @@ def _terminal(environ: Mapping[str, str]) -> Vt100_Output:
     descriptor = sys.stdout.fileno()
 
     def size() -> Size:
-        columns, rows = os.get_terminal_size(descriptor)
+        try:
+            columns, rows = os.get_terminal_size(descriptor)
+        except OSError:  # it was closed
+            columns = rows = 0
         # A terminal that does not know its size says 0.
         return Size(rows or 24, columns or 80)
 
-    return Vt100_Output(sys.stdout, size, term=environ.get("TERM"), enable_cpr=False)
+    return _Terminal(sys.stdout, size, term=environ.get("TERM"), enable_cpr=False)
 
 
 def ask_trust(root: Path, brings: list[str]) -> bool:
     """Asks once whether this folder is trusted, naming what it brings. Anything but a yes is a no."""
-    lines = [f"This folder brings settings that can run commands or loosen permissions:  {root}"]
+    shown = visible_text(str(root)).replace("\n", "\\n")
+    lines = [f"This folder brings settings that can run commands or loosen permissions:  {shown}"]
     lines += [f"  - {safe_line(phrase, 200)}" for phrase in brings]
     lines += ["Until you trust it, they are ignored. Trust it? [y/N] "]
     sys.stdout.write("\n".join(lines))

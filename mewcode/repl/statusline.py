@@ -19,9 +19,10 @@ def status_text(session: Session | None, folder: str, branch: str, width: int, l
         parts.append("starting…")
     else:
         model = session.model
-        parts += [model.name or session.provider.name, session.mode]
         if session.archive.failing:
-            parts.append(f"NOT BEING SAVED: {session.archive.failing}")
+            # In front, and without its reason, which was told when it began: it must always fit.
+            parts.append(session.archive.failing.partition(":")[0].upper())
+        parts += [model.name or session.provider.name, session.mode]
         if used := session.context_tokens:
             parts.append(f"{min(100, 100 * used // model.context_window)} % context")
         cost = session.agent.cost_usd

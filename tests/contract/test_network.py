@@ -43,9 +43,7 @@ def test_no_proxy_keeps_hosts_from_it(wire, proxy: RecordingProxy, monkeypatch: 
     assert proxy.asked == []
 
 
-def test_a_company_authority_is_trusted(
-    wire, wall: TlsWall, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_company_authority_is_trusted(wire, wall: TlsWall, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(AUTHORITY))
     wire.server.script(Reply.text("Hello"))
     assert wire.turn().result.text == "Hello"

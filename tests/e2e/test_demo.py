@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mewcode.core.errors import NotConfigured
 from mewcode.demo.start import LABEL
 from mewcode.providers import registry
 from tests.support.program import PROGRAM, environment, run_program
@@ -94,7 +95,9 @@ def test_a_prompt_without_a_model_is_an_error_that_helps(
 
 
 def test_the_words_where_nothing_at_all_is_set_up() -> None:
-    told = str(registry.NOT_CONFIGURED)
+    with pytest.raises(NotConfigured) as raised:
+        registry.choose_service(None, None, {}, {}, lambda: None)
+    told = str(raised.value)
     for word in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "Ollama", "mewcode demo"):
         assert word in told
 

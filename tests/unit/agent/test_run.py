@@ -8,7 +8,15 @@ import pytest
 
 from mewcode.agent.tool_runner import INTERRUPTED, NOT_RUN
 from mewcode.core.errors import Overloaded
-from mewcode.core.events import MessageAdded, StepStarted, ToolProgress, ToolStarted, TurnEnded, TurnStarted
+from mewcode.core.events import (
+    MessageAdded,
+    Notice,
+    StepStarted,
+    ToolProgress,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from mewcode.core.message import Image, Usage, text_of
 from mewcode.core.outcome import ToolOutcome
 from mewcode.core.stream import BlockDelta, BlockStart
@@ -77,6 +85,21 @@ def test_images_go_with_the_prompt() -> None:
             async for _ in run:
                 pass
         assert provider.requests[0].messages[0].content[1] == picture
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("vision", [True, False])
+def test_a_picture_that_the_model_does_not_take_is_said_before_sending(vision: bool) -> None:
+    async def scenario() -> None:
+        agent = sample_agent(ScriptedProvider(answer("A cat")))
+        agent.model = ModelInfo(name="m", vision=vision)
+        async with agent.run("what is it?", [Image("image/png", "aGk=")]) as run:
+            events = [event async for event in run]
+        kinds = [type(event) for event in events]
+        notices = [event.text for event in events if isinstance(event, Notice)]
+        assert ("m takes no images" in "".join(notices)) == (not vision)
+        assert vision or kinds.index(Notice) < kinds.index(StepStarted)
 
     asyncio.run(scenario())
 

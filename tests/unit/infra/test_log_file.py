@@ -50,7 +50,44 @@ def test_a_trace_goes_with_it(logger: logging.Logger) -> None:
         raise LookupError("gone")
     except LookupError:
         logger.exception("failed")
-    assert "LookupError: gone" in log_path().read_text()
+    text = log_path().read_text()
+    assert "in test_a_trace_goes_with_it" in text
+    assert text.endswith("LookupError\n")
+
+
+def test_the_words_of_an_exception_stay_out_of_it(
+    logger: logging.Logger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They may quote arguments: paths, commands, keys. Who asks for them sees them, escapes made harmless."""
+    start_logging(verbose=True)
+    # Not where it is raised: a trace holds the lines of code.
+    words, path = "the key sk-123 \x1b[2J", "/home/secret"
+    try:
+        try:
+            raise ValueError(words)
+        except ValueError as error:
+            raise PermissionError(errno.EACCES, "Permission denied", path) from error
+    except PermissionError:
+        logger.exception("failed\nand \x1b[31mmore")
+    text = log_path().read_text()
+    assert "sk-123" not in text
+    assert "/home/secret" not in text
+    assert "ValueError" in text
+    assert "PermissionError (Permission denied)" in text
+    assert "failed\\nand \\x1b[31mmore\n" in text
+    shown = capsys.readouterr().err
+    assert "ValueError: the key sk-123" in shown
+    assert "\x1b" not in shown
+
+
+def test_what_it_turns_over_to_is_the_users_own_too(
+    logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_file, "_LIMIT_BYTES", 100)
+    start_logging(verbose=False)
+    for number in range(5):
+        logger.info("a line of some length, number %d", number)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in log_path().parent.iterdir()} == {0o600}
 
 
 def test_it_appends_and_turns_over(logger: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> None:

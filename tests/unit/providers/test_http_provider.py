@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mewcode.core.errors import BadRequest, ConnectionFailed, Overloaded, ProviderError, StreamBroken
 from mewcode.core.message import Message, Text
-from mewcode.core.stream import Done, Failed
+from mewcode.core.stream import BlockDelta, Done, Failed
 from mewcode.providers.base import Endpoint, HttpRequest, ModelRequest
 from mewcode.providers.catalog import ModelInfo
 from mewcode.providers.http_provider import HttpProvider
@@ -71,6 +75,51 @@ def test_chunks_become_events_and_the_body_is_read_to_its_end() -> None:
     assert transport.given == 4
     assert transport.closed == 1
     assert transport.requests[0].url == "http://h/v1/chat/completions"
+
+
+def _piece(text: str) -> bytes:
+    return b'data: {"choices": [{"delta": {"content": "%s"}}]}\n\n' % text.encode()
+
+
+def _deltas(events: list) -> list[str]:
+    return [event.text for event in events if isinstance(event, BlockDelta)]
+
+
+def test_what_one_chunk_brings_of_a_block_is_one_delta() -> None:
+    thought = b'data: {"choices": [{"delta": {"reasoning": "hm"}}]}\n\n'
+    events, _ = _run(
+        thought * 2 + _piece("a") + _piece("b")[:9], _piece("b")[9:] + _piece("c") + FINISH + DONE
+    )
+    assert _deltas(events) == ["hmhm", "a", "bc"]
+    assert blocks_of(events)[1] == Text("abc")
+
+
+def test_a_delta_waits_for_no_other_chunk() -> None:
+    async def scenario() -> None:
+        transport = FakeTransport(_piece("a") + _piece("b"), asyncio.Event())
+        provider = HttpProvider("mine", OpenAIChatProtocol(), Endpoint("http://h/v1"), transport)
+        async with aclosing(provider.stream(REQUEST)) as stream:
+            await anext(stream)
+            assert (await anext(stream)).text == "ab"
+
+    asyncio.run(scenario())
+
+
+def test_what_came_before_a_failure_is_given_first() -> None:
+    broken = b'data: {"error": {"message": "no"}}\n\n'
+    events, _ = _run(_piece("a") + _piece("b") + broken)
+    assert _deltas(events) == ["ab"]
+    assert isinstance(events[-1], Failed)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text("ab中", min_size=1), max_size=12), st.lists(st.integers(0, 600), max_size=6))
+def test_however_it_is_cut_the_text_is_the_same(texts: list[str], cuts: list[int]) -> None:
+    body = b"".join(map(_piece, texts)) + FINISH + DONE
+    places = [0, *sorted(min(cut, len(body)) for cut in cuts), len(body)]
+    events, _ = _run(*(body[start:end] for start, end in pairwise(places)))
+    assert "".join(_deltas(events)) == "".join(texts)
+    assert len(_deltas(events)) <= len(places) - 1
 
 
 def test_a_last_event_may_lack_its_blank_line() -> None:
