@@ -12,7 +12,6 @@ from mewcode.config import layers
 from mewcode.config.key_path import KeyPath, dotted
 from mewcode.config.layers import Layer
 from mewcode.config.schema import Config
-from mewcode.core.access import Mode
 from mewcode.core.errors import ConfigError
 from mewcode.infra.paths import Places
 
@@ -61,7 +60,7 @@ def _merge(found: list[Layer], places: Places, trusted: bool) -> LoadedConfig:
     for read in found:
         layer = read
         if layer.name in ("project", "local"):
-            layer = _permitted(layer, _mode(values), places, trusted, notices, restricted)
+            layer = _permitted(layer, values, places, trusted, notices, restricted)
         values = layers.merge_layer(values, origins, layer)
         if layer.values.get("permissions"):
             by_level[layer.name] = layer.values["permissions"]
@@ -71,14 +70,9 @@ def _merge(found: list[Layer], places: Places, trusted: bool) -> LoadedConfig:
     return LoadedConfig(config, notices, restricted)
 
 
-def _mode(values: Mapping[str, Any]) -> Mode:
-    mode: Mode = values.get("permissions", {}).get("mode", "default")
-    return mode
-
-
 def _permitted(
     layer: Layer,
-    mode_before: Mode,
+    below: Mapping[str, Any],
     places: Places,
     trusted: bool,
     notices: list[str],
@@ -96,7 +90,7 @@ def _permitted(
             "Use --permission-mode bypass or your own config."
         )
     if not trusted and not is_own_folder(places):
-        needing = restrict.needing_trust(layer, mode_before)
+        needing = restrict.needing_trust(layer, below)
         store = TrustStore(places.user)
         if needing and not (layer.path and store.was_made(places.root, layer.path, layer.content)):
             for key, reason in needing.items():

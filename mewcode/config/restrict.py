@@ -1,21 +1,25 @@
 """What a project's config may not set on its own.
 
 A file that came with a repository was written by strangers. Until the user trusts the folder it may not run a
-command, say where requests and keys go, or loosen a permission. It may always tighten: ``permissions.deny``
-and ``ask`` count at once.
+command, say where requests and keys go, or loosen a permission or a limit on what is spent. It may always
+tighten: ``permissions.deny`` and ``ask``, and a lower ``max_turns``, count at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from mewcode.config.key_path import KeyPath
 from mewcode.config.layers import Layer
+from mewcode.config.schema import Config
 from mewcode.core.access import Mode
 
 # Tightest first. An untrusted project may go left of what the user's own layers say, never right.
 _TIGHTNESS: tuple[Mode, ...] = ("plan", "dont-ask", "default", "accept-edits", "bypass")
 _FREE_MODES: tuple[Mode, ...] = ("plan", "dont-ask", "default")
+
+_DEFAULTS = Config()
 
 _NEEDS_TRUST = {
     "hooks": "it runs commands",
@@ -25,6 +29,8 @@ _NEEDS_TRUST = {
 }
 _ALLOW = "it allows tools without asking"
 _MODE = "it loosens what is asked"
+_TURNS = "it raises the limit of steps"
+_PRICE = "the cost limit is reckoned with it"
 _WITH_PROVIDER = "it goes with the provider of this file"
 
 
@@ -33,10 +39,10 @@ def never_allowed(layer: Layer) -> list[KeyPath]:
     return [("permissions", "mode")] if _section(layer, "permissions").get("mode") == "bypass" else []
 
 
-def needing_trust(layer: Layer, mode_before: Mode) -> dict[KeyPath, str]:
+def needing_trust(layer: Layer, below: Mapping[str, Any]) -> dict[KeyPath, str]:
     """The keys of a project's file that need trust, each with the reason.
 
-    ``mode_before`` is the permission mode of the layers below. An empty section sets nothing.
+    ``below``: the merged values of the layers below. An empty section sets nothing.
     """
     found: dict[KeyPath, str] = {
         (key,): reason for key, reason in _NEEDS_TRUST.items() if layer.values.get(key)
@@ -44,11 +50,19 @@ def needing_trust(layer: Layer, mode_before: Mode) -> dict[KeyPath, str]:
     if ("provider",) in found:
         # The names of models are free, but these are meant for the provider that is left out.
         found |= {(key,): _WITH_PROVIDER for key in ("model", "small_model") if layer.values.get(key)}
+    if layer.values.get("max_turns", 0) > below.get("max_turns", _DEFAULTS.max_turns):
+        found[("max_turns",)] = _TURNS
+    found |= {
+        ("models", name, "price"): _PRICE
+        for name, entry in _section(layer, "models").items()
+        if entry and entry.get("price")
+    }
     permissions = _section(layer, "permissions")
     if permissions.get("allow"):
         found[("permissions", "allow")] = _ALLOW
     mode = permissions.get("mode")
     if mode and mode != "bypass":
+        mode_before: Mode = (below.get("permissions") or {}).get("mode", _DEFAULTS.permissions.mode)
         looser = _TIGHTNESS.index(mode) > _TIGHTNESS.index(mode_before)
         if looser or mode not in _FREE_MODES:
             found[("permissions", "mode")] = _MODE
@@ -57,13 +71,18 @@ def needing_trust(layer: Layer, mode_before: Mode) -> dict[KeyPath, str]:
 
 def without(layer: Layer, keys: list[KeyPath]) -> Layer:
     """The layer with the given keys left out."""
-    values = {key: dict(item) if isinstance(item, dict) else item for key, item in layer.values.items()}
+    values = _copied(layer.values)
     for *sections, last in keys:
         section = values
         for part in sections:
             section = section[part]
         section.pop(last, None)
     return Layer(layer.name, values, layer.spots, layer.path, layer.content)
+
+
+def _copied(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The mapping and all mappings in it."""
+    return {key: _copied(item) if isinstance(item, dict) else item for key, item in values.items()}
 
 
 def _section(layer: Layer, name: str) -> dict[str, Any]:

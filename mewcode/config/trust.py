@@ -163,8 +163,7 @@ def needs_trust(places: Places) -> list[str]:
     values: dict[str, Any] = {}
     for layer in layers.file_layers(places, None):
         if layer.path and layer.name != "user":
-            mode_before = values.get("permissions", {}).get("mode", "default")
-            needing = restrict.needing_trust(layer, mode_before)
+            needing = restrict.needing_trust(layer, values)
             if store.was_made(places.root, layer.path, layer.content):
                 needing = {}
             shown = layer.path.relative_to(places.root)

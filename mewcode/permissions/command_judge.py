@@ -127,7 +127,12 @@ class CommandJudge:
         if not all(self._is_inside(folder) for folder in folders):
             return False
 
+        changes_files = base_name(command) in _FILE_CHANGERS
+
         def swallow(word: Word, pattern: Glob | None) -> bool:
+            # What a substitution gives is some argument to most programs, and a file to these.
+            if changes_files and word.inside:
+                return False
             return stays_inside(word, folders, self.workspace, pattern)
 
         return rule.pattern.covers(command.words, swallow)

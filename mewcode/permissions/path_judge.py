@@ -33,6 +33,9 @@ def hits_path(rule: Rule, tools: Iterable[str], paths: Iterable[str], workspace:
 def ask_read(tool: str, path: str, allow: Sequence[Rule], workspace: Workspace) -> Question | None:
     """None where the read of a resolved path needs no question."""
     guarded = workspace.guarded_read(path)
+    # A search reads all that lies below; the other tools tell no more than names.
+    if not guarded and tool == "grep" and workspace.holds_guarded(path):
+        guarded = "a folder with keys or logins in it"
     if workspace.inside(path) and not guarded:
         return None
     if any(covers_path(rule, tool, path, workspace) for rule in allow):

@@ -58,6 +58,8 @@ def vet(command: SimpleCommand, folders: Folders, workspace: Workspace, *, trust
         return Vetting("outside", "the folder it runs in is not certain")
     if folders is not None and not all(_inside(folder, workspace) for folder in folders):
         return Vetting("outside", "it runs outside the workspace")
+    if reads.recursive and any(_holds_guarded(folder, workspace) for folder in folders or ()):
+        return Vetting("outside", "the folder it runs in holds keys or logins")
     return _vet_files(reads, folders, workspace)
 
 
@@ -67,6 +69,11 @@ _OUTSIDE_HOME = Vetting("outside", "it goes to the home folder")
 def _inside(path: str, workspace: Workspace) -> bool:
     resolved = workspace.resolve(path)
     return resolved is not None and workspace.inside(resolved) and not workspace.guarded_read(resolved)
+
+
+def _holds_guarded(path: str, workspace: Workspace) -> bool:
+    resolved = workspace.resolve(path)
+    return resolved is None or workspace.holds_guarded(resolved)
 
 
 def _vet_files(reads: _Reads, folders: Folders, workspace: Workspace) -> Vetting:
@@ -84,6 +91,8 @@ def _vet_files(reads: _Reads, folders: Folders, workspace: Workspace) -> Vetting
                 continue
             if not _inside(path, workspace):
                 return Vetting("outside", f"{word.text} is outside the workspace")
+            if reads.recursive and _holds_guarded(path, workspace):
+                return Vetting("outside", f"{word.text} holds keys or logins")
             if reads.plain_files and os.path.isdir(path):
                 return Vetting("outside", f"{word.text} is a folder, whose links may lead outside")
     return Vetting("free", recursive=reads.recursive)

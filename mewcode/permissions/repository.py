@@ -31,11 +31,21 @@ def is_plain_repository(root: Path) -> bool:
     try:
         if git.is_symlink() or not git.is_dir():
             return False
-        if (git / "modules").exists() or (git / "config.worktree").exists():
+        if any(_brings_more(name) for name in os.listdir(git)):
             return False
         return _plain_config(git / "config") and _no_hooks(git / "hooks") and _no_links(git / "index")
     except (OSError, UnicodeDecodeError):
         return False
+
+
+def _brings_more(name: str) -> bool:
+    """Whether a file of this name in git's folder has git read a config or an index that is not looked at
+    here: ``commondir`` moves config and hooks elsewhere, a shared index holds entries of the index.
+
+    Compared as a file system that ignores letter case does.
+    """
+    folded = name.casefold()
+    return folded in ("modules", "config.worktree", "commondir") or folded.startswith("sharedindex.")
 
 
 def _plain_config(path: Path) -> bool:

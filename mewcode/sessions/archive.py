@@ -212,6 +212,9 @@ class SessionWriter:
             self._write_error = error.message
         except OSError as error:
             self._write_error = _because(error)
+            # On a full disk, what was deleted to make room takes its room until nobody holds it open.
+            if self._file is not None and not self._file.in_place():
+                self._close_file()
         else:
             self._write_error = None
         self._report()

@@ -133,11 +133,12 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _elsewhere_private(address: IPv4Address | IPv6Address) -> bool:
-    """Ranges that older versions of `ipaddress` take for public; from the IANA special-purpose registries."""
+    """Ranges that older versions of `ipaddress` take for public, from the IANA special-purpose registries;
+    and the address at which Azure gives each machine its certificates and settings."""
     import ipaddress
 
     if address.version == 4:
-        ranges = "0.0.0.0/8 100.64.0.0/10 192.0.0.0/24 192.88.99.0/24 198.18.0.0/15"
+        ranges = "0.0.0.0/8 100.64.0.0/10 192.0.0.0/24 192.88.99.0/24 198.18.0.0/15 168.63.129.16/32"
     else:
         ranges = "64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32 3fff::/20 5f00::/16"
     return any(address in ipaddress.ip_network(one) for one in ranges.split())

@@ -32,7 +32,8 @@ class ToolSession:
 
     ``root`` is the workspace's top, ``cwd`` the folder MewCode was started in: relative paths of the file
     tools start there. ``add_dirs`` are further folders the user opened. All absolute and resolved.
-    ``vision``: the model takes images.
+    ``vision``: the model takes images. ``may_read`` is the permission policy's word on a file that a search
+    of a whole folder comes upon (absolute): what it refuses is left out. None: all may be read.
     """
 
     root: Path
@@ -41,6 +42,7 @@ class ToolSession:
     shell: ShellSession
     add_dirs: tuple[Path, ...] = ()
     vision: bool = False
+    may_read: Callable[[Path], bool] | None = None
     todos: list[TodoItem] = field(default_factory=list)
 
     def resolve(self, path: str) -> Path:

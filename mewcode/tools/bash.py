@@ -36,7 +36,7 @@ class BashTool(Tool[BashArgs]):
     args_type = BashArgs
 
     def accesses(self, args: BashArgs, session: ToolSession) -> Sequence[Access]:
-        return (CommandAccess(args.command, str(session.shell.cwd)),)
+        return (CommandAccess(args.command, str(session.shell.standing())),)
 
     def summary(self, args: BashArgs, session: ToolSession) -> str:
         return safe_line(visible_text(args.command))

@@ -78,8 +78,11 @@ class GrepTool(Tool[GrepArgs]):
         names = _name_glob(args.glob) if args.glob and not target else None
         hidden = names is not None and names.names_hidden
         report = GrepReport(args.output_mode, args.limit, lambda name: session.display(base / name))
+        kept_back: set[str] = set()
         if not target:
-            report.accept = lambda name: _wanted(name.split("/"), names, hidden)
+            report.accept = lambda name: (
+                _wanted(name.split("/"), names, hidden) and _may_show(base / name, session, kept_back)
+            )
         simple = re.fullmatch(_SIMPLE_NAME, args.glob)
         search = Search(
             base=str(base),
@@ -93,14 +96,16 @@ class GrepTool(Tool[GrepArgs]):
             name_filter=args.glob if simple else "",
         )
         await run_search(search, self._find(), report.feed)
+        note = f"\n[{len(kept_back):,} more matching files must not be read]" if kept_back else ""
         if not report.files:
             return ToolOutcome.text(
                 f"No match for {args.pattern} in {session.display(path)}"
                 f"{f' ({args.glob})' if args.glob else ''}. "
-                "Hidden files, and those that git ignores, are searched only where path names them.",
+                "Hidden files, and those that git ignores, are searched only where path names them."
+                f"{note}",
                 TextView("no matches"),
             )
-        body = report.text()
+        body = report.text() + note
         return ToolOutcome.text(body, TextView(report.summary(), safe_text(body)))
 
 
@@ -122,6 +127,14 @@ def _name_glob(glob: str) -> PathGlob:
         raise ToolError("glob is relative to path. Put the folder into path.")
     # As in .gitignore: a name without a folder is looked for in all of them.
     return PathGlob(glob if "/" in glob else f"**/{glob}")
+
+
+def _may_show(file: Path, session: ToolSession, kept_back: set[str]) -> bool:
+    """Whether the policy lets a file be read; one that it does not is added to ``kept_back``."""
+    if session.may_read is None or session.may_read(file):
+        return True
+    kept_back.add(str(file))
+    return False
 
 
 def _wanted(parts: Sequence[str], names: PathGlob | None, hidden: bool) -> bool:

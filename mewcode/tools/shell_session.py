@@ -167,6 +167,10 @@ class ShellSession:
             self._shell = _find_shell(self.environ.get("PATH", os.defpath))
         return self._shell
 
+    def standing(self) -> Path:
+        """Where the next command will run: ``cwd``, or ``root`` where that folder is gone."""
+        return self.cwd if self.cwd.is_dir() else self.root
+
     def settle_cwd(self) -> bool:
         """Whether the folder still exists; if not, the shell goes back to ``root``."""
         if self.cwd.is_dir():

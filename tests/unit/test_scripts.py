@@ -20,10 +20,9 @@ LIMIT = 20.0  # seconds; only a hang gets there
 # What a start needs when nothing has to be done, and what a set-up needs besides.
 START_TOOLS = ("bash", "env", "dirname", "readlink")
 SET_UP_TOOLS = ("sh", "cat", "cp", "ln", "mkdir", "mv", "rm", "sleep", "touch")
-FLOCK = pytest.param(
-    True, id="flock", marks=pytest.mark.skipif(shutil.which("flock") is None, reason="no flock here")
-)
-EITHER_LOCK = pytest.mark.parametrize("with_flock", [FLOCK, pytest.param(False, id="link")])
+# macOS has no flock.
+LOCKS = ["link", "flock"] if shutil.which("flock") else ["link"]
+EITHER_LOCK = pytest.mark.parametrize("with_flock", [lock == "flock" for lock in LOCKS], ids=LOCKS)
 
 # Records each call, answers what the scripts ask of an interpreter, and stands in for the tools it starts.
 # FAKE_PIP: a shell command to run in place of an installation. FAKE_FAILING: a tool that reports a failure.

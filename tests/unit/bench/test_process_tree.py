@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-import pytest
-
 from bench.process_tree import cpu_of, memory_of, written_by
 
 
@@ -15,10 +13,10 @@ def test_memory_of_this_process() -> None:
     assert memory.resident >= memory.proportional > 5_000_000
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells")
-def test_processor_time_and_bytes_written_of_this_process() -> None:
-    assert (cpu_of(os.getpid()) or 0) > 0
-    assert written_by(os.getpid()) is not None
+def test_processor_time_and_bytes_written_of_this_process_where_the_system_tells() -> None:
+    told = sys.platform.startswith("linux")
+    assert (cpu_of(os.getpid()) is not None) == told
+    assert (written_by(os.getpid()) is not None) == told
 
 
 def test_a_process_that_is_no_more_uses_nothing() -> None:

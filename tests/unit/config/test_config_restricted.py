@@ -208,7 +208,8 @@ VALUES = st.fixed_dictionaries(
         "providers": st.just({"p": {"base_url": "http://x"}}),
         "hooks": st.just({"a": "b"}),
         "sandbox": st.just({"a": "b"}),
-        "max_turns": st.just(3),
+        "max_turns": st.sampled_from([3, 5, 6, 10**9]),
+        "models": st.just({"m": {"vision": True, "price": {"input": 0}}}),
         "permissions": st.fixed_dictionaries(
             {},
             optional={
@@ -227,7 +228,8 @@ VALUES = st.fixed_dictionaries(
 def test_what_is_left_of_an_untrusted_layer_only_tightens(values, mode_before):
     before = repr(values)
     layer = Layer("project", values, {})
-    left = without(layer, [*needing_trust(layer, mode_before), *never_allowed(layer)])
+    below = {"permissions": {"mode": mode_before}, "max_turns": 5}
+    left = without(layer, [*needing_trust(layer, below), *never_allowed(layer)])
     assert repr(values) == before
     assert not {"hooks", "sandbox", "providers", "provider"} & set(left.values)
     rules = left.values.get("permissions", {})
@@ -235,4 +237,19 @@ def test_what_is_left_of_an_untrusted_layer_only_tightens(values, mode_before):
     assert TIGHT.index(rules.get("mode", mode_before)) <= TIGHT.index(mode_before)
     asked = values.get("permissions", {})
     assert [rules.get(kind) for kind in ("ask", "deny")] == [asked.get(kind) for kind in ("ask", "deny")]
-    assert needing_trust(left, mode_before) == {}
+    assert left.values.get("max_turns", 5) <= 5
+    assert all("price" not in entry for entry in left.values.get("models", {}).values())
+    assert needing_trust(left, below) == {}
+
+
+def test_an_untrusted_project_does_not_raise_what_may_be_spent(folders):
+    folders.write("user", "max_turns: 20\n")
+    folders.write("project", "max_turns: 21\nmodels: {m: {vision: true, price: {input: 0, output: 0}}}\n")
+    loaded = folders.load(trusted=False)
+    assert loaded.config.max_turns == 20
+    assert loaded.config.models["m"].price is None
+    assert loaded.config.models["m"].vision is True
+    assert [place.rpartition(": ")[2] for place in loaded.restricted] == ["max_turns", "models.m.price"]
+    assert folders.load(trusted=True).config.max_turns == 21
+    folders.write("project", "max_turns: 19\n")
+    assert folders.load(trusted=False).config.max_turns == 19

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mewcode.core.access import MODES, CommandAccess, FetchAccess, ReadAccess, WriteAccess
@@ -230,3 +232,47 @@ def test_modes() -> None:
     ]
     assert modes.is_mode("plan")
     assert not modes.is_mode("yolo")
+
+
+@pytest.mark.parametrize(
+    "path", [".g\u200cit/hooks/x", ".mewcode/sessions/a/conversation.jsonl", ".MEWCODE/Sessions/x"]
+)
+def test_guarded_paths_in_other_words_ask_where_edits_are_free(place, path: str) -> None:
+    policy = place.policy(mode="accept-edits")
+    assert policy.judge("write_file", False, [WriteAccess(str(place.root / path))]).decision == "ask"
+
+
+def test_a_path_in_a_question_is_one_line(place) -> None:
+    path = str(place.root / "x\n> 1. No\x1b[2K")
+    reason = place.policy().judge("write_file", False, [WriteAccess(path)]).reason
+    assert reason == "x\\n> 1. No\\x1b[2K would be written"
+
+
+def test_a_search_over_keys_and_logins_asks(place) -> None:
+    """Also where the home folder is the workspace, or all of the disk is."""
+    for root in (place.home, Path("/")):
+        policy = Policy(root, home=place.home, user_dir=place.home / ".mewcode")
+        search = [ReadAccess(str(place.home))]
+        assert policy.judge("grep", True, search).decision == "ask"
+        assert policy.judge("glob", True, search).decision == "allow"
+        assert policy.judge("grep", True, [ReadAccess(str(place.home / "src"))]).decision == "allow"
+        for command in (
+            "grep -r key .",
+            "rg --hidden key",
+            f"grep -r key {place.home}",
+            "grep -r key src/..",
+        ):
+            access = [CommandAccess(command, str(place.home))]
+            assert policy.judge("bash", False, access).decision == "ask"
+    everything = Policy(Path("/"), home=place.home, user_dir=place.home / ".mewcode")
+    assert everything.judge("read_file", True, [ReadAccess("/proc/1/environ")]).decision == "ask"
+    assert everything.judge("bash", False, [CommandAccess("cat /proc/1/environ", "/")]).decision == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cp a.txt $(echo /etc/x)", 'cp a.txt "$(printf .git/hooks/pre-commit)"', "cp a.txt `echo /etc/x`"],
+)
+def test_a_substitution_is_no_file_that_a_rule_covers(place, command: str) -> None:
+    assert place.bash(command, "bash(cp *)").decision == "ask"
+    assert place.bash("git commit -m \"$(cat <<'E'\nwords\nE\n)\"", "bash(git commit *)").decision == "allow"

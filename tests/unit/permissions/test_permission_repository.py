@@ -91,3 +91,18 @@ def test_a_hook_a_submodule_or_a_link_is_not_plain(clone: Path, tmp_path: Path) 
     linked.mkdir()
     (linked / ".git").symlink_to(clone / ".git")
     assert not is_plain_repository(linked)
+
+
+def test_a_config_or_an_index_elsewhere_is_not_plain(clone: Path, tmp_path: Path) -> None:
+    """git reads config and hooks from where ``commondir`` leads, and entries from a shared index."""
+    moved = clone / ".git/commondir"
+    moved.write_text("../common\n")
+    assert not is_plain_repository(clone)
+    moved.unlink()
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=clone, capture_output=True, text=True
+    ).stdout.strip()
+    git(clone, "update-index", "--add", "--cacheinfo", f"160000,{commit},sub")
+    git(clone, "update-index", "--split-index")
+    assert b"\x00\x00\xe0\x00" not in (clone / ".git/index").read_bytes()
+    assert not is_plain_repository(clone)

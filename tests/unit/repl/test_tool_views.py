@@ -35,7 +35,7 @@ def test_time_is_shown_when_it_took_long():
     assert card(TextView("ok"), seconds=0.9)[1] == "  └ ok"
     assert card(TextView("ok"), seconds=1.25)[1] == "  └ ok · 1.2 s"
     assert card(TextView("ok"), seconds=75)[1] == "  └ ok · 1 min 15 s"
-    assert card(TextView("ok"), seconds=7300)[1] == "  └ ok · 2h 1m"
+    assert card(TextView("ok"), seconds=7300)[1] == "  └ ok · 2 h 1 min"
 
 
 def test_a_command_shows_head_and_tail_of_its_output():

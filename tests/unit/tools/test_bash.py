@@ -71,11 +71,8 @@ MOVES = [
 ]
 
 
-@pytest.mark.parametrize(
-    # A plain sh that a signal ends runs no trap.
-    ("command", "code"),
-    [*MOVES, ("cd sub; kill -TERM $$", 143)],
-)
+# A plain sh that a signal ends runs no trap.
+@pytest.mark.parametrize(("command", "code"), [*MOVES, ("cd sub; kill -TERM $$", 143)])
 def test_the_folder_is_kept_however_a_command_ends(tmp_path, command, code):
     async def scenario(shell):
         assert (await moved(shell, command)).view.exit_code == code
@@ -404,3 +401,15 @@ def test_any_text_reaches_the_shell_as_it_is(tmp_path_factory, text):
         assert bytes(seen).decode() == word
 
     asyncio.run(scenario())
+
+
+def test_a_command_is_judged_where_it_will_run(tmp_path):
+    """From a folder that is gone, ``../x`` would lie within the workspace, and beside it where it runs."""
+
+    async def scenario(shell):
+        await shell.run("mkdir gone; cd gone")
+        os.rmdir(tmp_path / "gone")
+        (access,) = BashTool().accesses(BashArgs("cat ../x"), shell.session)
+        assert access.cwd == str(tmp_path.resolve())
+
+    with_shell(tmp_path, scenario)

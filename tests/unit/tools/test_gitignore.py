@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 
 import pytest
@@ -92,7 +91,6 @@ rule_lines = st.lists(
 )
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
 @settings(max_examples=30, deadline=None)
 @given(lines=rule_lines, paths=st.lists(st.lists(names, min_size=1, max_size=3), min_size=1, max_size=6))
 def test_the_rules_are_those_of_git(tmp_path_factory, lines, paths):

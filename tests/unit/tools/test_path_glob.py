@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +9,7 @@ from hypothesis import strategies as st
 
 from mewcode.core.errors import ToolError
 from mewcode.tools.path_glob import PathGlob, split_base
+from mewcode.tools.ripgrep import find_ripgrep
 
 
 def matches(pattern, path):
@@ -100,26 +98,34 @@ def test_matching_agrees_with_a_plain_regular_expression(pattern, path):
     assert PathGlob("/".join(pattern)).matches(path) == expected
 
 
-RG = shutil.which("rg") or str(Path(sys.executable).parent / "rg")
+NAMES = ["a.py", "b.pyc", "src/a.py", "src/x/test_a.py", "src/x/y/[z].py", "docs/a.yaml", "a{b.txt"]
 
 
-@pytest.mark.skipif(not Path(RG).exists(), reason="no ripgrep here")
-def test_the_rules_are_those_of_ripgrep(tmp_path):
-    names = ["a.py", "b.pyc", "src/a.py", "src/x/test_a.py", "src/x/y/[z].py", "docs/a.yaml", "a{b.txt"]
-    for name in names:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    for pattern in [
-        "*.py",
-        "**/*.py",
-        "src/**",
-        "src/**/*_?.py",
-        "**/*.{pyc,yaml}",
-        "**/[a-b].*",
-        "s*/*",
-        "**/x/**",
-    ]:
-        expected = sorted(name for name in names if matches(pattern, name))
-        command = [RG, "--files", "--no-config", f"--glob=/{pattern}"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert sorted(done.stdout.split()) == expected, pattern
+def by_ripgrep(pattern, root):
+    for name in NAMES:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    command = [find_ripgrep(), "--files", "--no-config", f"--glob=/{pattern}"]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout.split()
+
+
+def by_us(pattern, root):
+    return [name for name in NAMES if matches(pattern, name)]
+
+
+@pytest.mark.parametrize("find", [by_us, by_ripgrep] if find_ripgrep() else [by_us])
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("*.py", "a.py"),
+        ("**/*.py", "a.py src/a.py src/x/test_a.py src/x/y/[z].py"),
+        ("src/**", "src/a.py src/x/test_a.py src/x/y/[z].py"),
+        ("src/**/*_?.py", "src/x/test_a.py"),
+        ("**/*.{pyc,yaml}", "b.pyc docs/a.yaml"),
+        ("**/[a-b].*", "a.py b.pyc docs/a.yaml src/a.py"),
+        ("s*/*", "src/a.py"),
+        ("**/x/**", "src/x/test_a.py src/x/y/[z].py"),
+    ],
+)
+def test_the_rules_are_those_of_ripgrep(tmp_path, find, pattern, found):
+    assert sorted(find(pattern, tmp_path)) == found.split()

@@ -7,6 +7,7 @@ import base64
 import codecs
 import os
 import re
+import stat
 import struct
 import tracemalloc
 
@@ -227,10 +228,18 @@ def test_a_stopped_read_ends():
         stream_page(iter([b"x"]), "utf-8", 1, 10, stop)
 
 
-def test_files_that_claim_no_size_are_read(session):
-    if not os.path.exists("/proc/self/status"):
-        pytest.skip("no /proc here")
-    assert "Name:" in answer(TOOL, session, path="/proc/self/status")
+def test_files_that_claim_no_size_are_read(session, monkeypatch):
+    """As those of /proc do."""
+    real = os.fstat
+
+    def fstat(descriptor):
+        status = list(real(descriptor))
+        status[stat.ST_SIZE] = 0
+        return os.stat_result(status)
+
+    (session.root / "status").write_bytes(b"Name:\tpython\n")
+    monkeypatch.setattr(os, "fstat", fstat)
+    assert "Name:\tpython" in answer(TOOL, session, path="status")
 
 
 def test_lenient_numbers_and_summary(session):

@@ -68,7 +68,6 @@ def grow(root, seed):
     return chance
 
 
-@pytest.mark.skipif(not RG, reason="no ripgrep here")
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_both_engines_give_the_same_answers(tmp_path_factory, seed):

@@ -16,8 +16,9 @@ from mewcode.tools.ripgrep import find_ripgrep
 from tests.unit.tools.file_session import answer, call, make_context, make_session, read_paths
 
 RG = find_ripgrep()
-ENGINES = [pytest.param(lambda: RG, id="ripgrep", marks=pytest.mark.skipif(not RG, reason="no ripgrep here"))]
-ENGINES.append(pytest.param(lambda: None, id="python"))
+ENGINES = [pytest.param(lambda: None, id="python")]
+if RG:
+    ENGINES.append(pytest.param(lambda: RG, id="ripgrep"))
 
 
 @pytest.fixture
@@ -300,3 +301,24 @@ def test_ripgrep_is_found_but_never_in_the_project(tmp_path, monkeypatch):
     (tmp_path / "bin/rg").unlink()
     assert find_ripgrep({"PATH": f":.:{tmp_path}/dull:{tmp_path}/other"}) == f"{tmp_path}/other/rg"
     assert find_ripgrep({}) is None
+
+
+@pytest.mark.parametrize("mode", ["content", "files", "count"])
+def test_what_must_not_be_read_is_left_out_of_a_search(session, grep, mode):
+    fill(session.root, {"secrets/key": "token=abc\n", "a.txt": "token here\n"})
+    asked = []
+
+    def may_read(path):
+        asked.append(path)
+        return path.parent.name != "secrets"
+
+    session.may_read = may_read
+    found = answer(grep, session, pattern="token", output_mode=mode)
+    assert "secrets" not in found
+    assert "abc" not in found
+    assert "a.txt" in found
+    assert found.endswith("[1 more matching files must not be read]")
+    assert sorted(asked) == [session.root / "a.txt", session.root / "secrets/key"]
+    nothing = answer(grep, session, pattern="abc", output_mode=mode)
+    assert nothing.startswith("No match for abc")
+    assert nothing.endswith("[1 more matching files must not be read]")
