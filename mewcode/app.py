@@ -18,6 +18,7 @@ import msgspec
 from mewcode.core.errors import MewCodeError, NotConfigured, UsageError
 from mewcode.infra.log_file import start_logging
 from mewcode.infra.paths import Places, find_places
+from mewcode.infra.terminal_text import safe_text
 from mewcode.options import Options
 from mewcode.setup import Setup
 
@@ -121,7 +122,7 @@ async def _headless(setup: Setup) -> int:
     try:
         session.on_saving = _tell_saving
         for notice in session.notices:
-            sys.stderr.write(f"mewcode: {notice}\n")
+            sys.stderr.write(safe_text(f"mewcode: {notice}\n"))
         await session.prepare()
         facts = SessionFacts(
             session.id,
@@ -137,7 +138,7 @@ async def _headless(setup: Setup) -> int:
 
 
 def _tell_saving(failing: str | None) -> None:
-    sys.stderr.write(f"mewcode: {failing or 'the session is being saved again'}\n")
+    sys.stderr.write(safe_text(f"mewcode: {failing or 'the session is being saved again'}\n"))
 
 
 def _prompts(options: Options) -> AsyncGenerator[str, None]:
@@ -147,7 +148,7 @@ def _prompts(options: Options) -> AsyncGenerator[str, None]:
         return read_stream_json()
     piped, notice = read_piped()
     if notice:
-        sys.stderr.write(f"mewcode: {notice}\n")
+        sys.stderr.write(safe_text(f"mewcode: {notice}\n"))
     prompt = join_prompt(options.prompt, piped)
 
     async def single() -> AsyncGenerator[str, None]:

@@ -72,7 +72,9 @@ class _Assembly:
         named = setup.options.model or (loaded.model if loaded else "") or config.model or ""
         policy = self._policy(loaded)
         registry = Registry((*builtin_tools(), *tools))
-        runner = ToolRunner(registry, self._tool_session(), policy, person, self)
+        tool_session = self._tool_session()
+        tool_session.may_read = lambda path: policy.may_show(str(path))
+        runner = ToolRunner(registry, tool_session, policy, person, self)
         if loaded is not None:
             _record_changes(loaded, archive, policy.mode, named)
         provider = provider or make_provider(setup.service, f"mewcode/{__version__}")

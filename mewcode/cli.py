@@ -123,11 +123,11 @@ def run(arguments: Sequence[str]) -> int:
     except MewCodeError as error:
         from mewcode.infra.terminal_text import safe_text
 
+        # It may quote what a server or a file said.
         if verbose:
             import traceback
 
-            traceback.print_exc()
-        # It may quote what a server or a file said.
+            sys.stderr.write(safe_text(traceback.format_exc()))
         sys.stderr.write(safe_text(f"mewcode: {error}\n"))
         return error.exit_code
     except KeyboardInterrupt:

@@ -100,8 +100,8 @@ class Loop:
         ending = self._after_answer(message, reason, is_last)
         if ending is None and message.tool_calls:
             ending = await self._tool_step(message)
-        if ending is None and self._over_budget():
-            ending = Ending("budget", message.text, "the cost limit of this session is reached")
+        if ending is None and (why := self._over_budget()):
+            ending = Ending("budget", message.text, why)
         return ending
 
     async def _model_step(self, tool_choice: Literal["auto", "none"]) -> tuple[Message, StopReason]:
@@ -153,6 +153,13 @@ class Loop:
             self._conversation.add(new_message("user", (Text(text),), "user"), self._emit, sync=True)
         return bool(texts)
 
-    def _over_budget(self) -> bool:
+    def _over_budget(self) -> str:
+        """Why the session's cost limit ends the turn here; empty where it does not."""
         limit, cost = self._limits.max_cost_usd, self._cost()
-        return limit is not None and cost is not None and cost >= limit
+        if limit is None:
+            return ""
+        if cost is None:
+            return (
+                "the model's price is unknown, so --max-cost cannot be kept; give it as models.<name>.price"
+            )
+        return "the cost limit of this session is reached" if cost >= limit else ""

@@ -14,7 +14,7 @@ from typing import Any
 
 from mewcode.agent.conversation import Conversation, new_message
 from mewcode.agent.ports import Emit, Person, Policy, RuleKeeper
-from mewcode.core.access import Verdict
+from mewcode.core.access import Access, Verdict
 from mewcode.core.errors import ToolError
 from mewcode.core.events import (
     ApprovalAnswer,
@@ -34,6 +34,12 @@ from mewcode.tools.base import AnyTool, ToolContext, ToolSession
 from mewcode.tools.registry import Registry, decode_args
 
 _LOG = logging.getLogger("mewcode.tools")
+
+# Searches and reads of one answer that run side by side: more would only wait for the disk.
+_AT_ONCE = 8
+# Calls of one answer; no task needs more, and a model that runs wild makes thousands.
+_MOST_CALLS = 200
+TOO_MANY = f"not run: one answer may make {_MOST_CALLS} calls at most"
 
 INTERRUPTED = "interrupted by the user"
 NOT_RUN = "not run: the user stopped the turn before this call"
@@ -62,7 +68,7 @@ class ToolRunner:
         """Runs the calls of one answer; read-only neighbours overlap, others go one by one in order."""
         step = ToolStep(self, conversation, emit)
         try:
-            for overlap, group in groupby(calls, self._is_read_only):
+            for overlap, group in groupby(calls[:_MOST_CALLS], self._is_read_only):
                 batch = list(group)
                 if overlap and len(batch) > 1:
                     await self._overlapping(step, batch)
@@ -70,8 +76,9 @@ class ToolRunner:
                     for call in batch:
                         await step.answer(call)
         finally:
-            # Reached with calls left only when the turn was stopped: then each is told so.
-            step.close(calls)
+            # Calls are left when the turn was stopped, or when there were too many: each is told so.
+            step.close(calls[:_MOST_CALLS])
+            step.close(calls[_MOST_CALLS:], TOO_MANY)
         return step
 
     def refuse(self, calls: Sequence[ToolCall], conversation: Conversation, emit: Emit) -> None:
@@ -79,9 +86,14 @@ class ToolRunner:
         ToolStep(self, conversation, emit).close(calls, OVER_LIMIT)
 
     async def _overlapping(self, step: ToolStep, batch: list[ToolCall]) -> None:
-        scope = TaskScope("tools")
+        scope, room = TaskScope("tools"), asyncio.Semaphore(_AT_ONCE)
+
+        async def answer(call: ToolCall) -> None:
+            async with room:
+                await step.answer(call)
+
         try:
-            await asyncio.gather(*(scope.start(call.name or "call", step.answer(call)) for call in batch))
+            await asyncio.gather(*(scope.start(call.name or "call", answer(call)) for call in batch))
         finally:
             await scope.close()
 
@@ -90,12 +102,17 @@ class ToolRunner:
         return tool is not None and tool.read_only
 
     async def judge(
-        self, tool: AnyTool, args: Any, call: ToolCall, emit: Emit, stopped: Callable[[], bool]
+        self,
+        tool: AnyTool,
+        args: Any,
+        accesses: Sequence[Access],
+        call: ToolCall,
+        emit: Emit,
+        stopped: Callable[[], bool],
     ) -> tuple[bool, str]:
-        """Whether the call may run, else why not (for the model). Asks the person where the policy says so,
-        unless ``stopped`` tells that the turn ends. Raises `ToolError` where the call could not work anyway,
-        `TurnDenied` when the turn is to stop, `TurnStopped` when it has been."""
-        accesses = tool.accesses(args, self.session)
+        """Whether the call may touch ``accesses``, else why not (for the model). Asks the person where the
+        policy says so, unless ``stopped`` tells that the turn ends. Raises `ToolError` where the call could
+        not work anyway, `TurnDenied` when the turn is to stop, `TurnStopped` when it has been."""
         verdict = self.policy.judge(tool.name, tool.read_only, accesses)
         if verdict.decision == "allow":
             return True, ""
@@ -213,7 +230,10 @@ class ToolStep:
             self.unusable += 1
             return _failure(str(error))
         self._summaries[call.id] = tool.summary(args, session)
-        allowed, why_not = await self._runner.judge(tool, args, call, self._emit, lambda: self.denied)
+        accesses = tool.accesses(args, session)
+        allowed, why_not = await self._runner.judge(
+            tool, args, accesses, call, self._emit, lambda: self.denied
+        )
         self._start(call)
         if not allowed:
             return _failure(why_not)
@@ -223,6 +243,7 @@ class ToolStep:
             call.id,
             lambda text: self._emit(ToolProgress(call.id, text)),
             person.answer if person else None,
+            accesses,
         )
         outcome: ToolOutcome = await tool.run(args, context)
         return outcome

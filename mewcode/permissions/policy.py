@@ -110,6 +110,14 @@ class Policy:
             return Verdict("deny", _not_asked(question))
         return Verdict("ask", question.reason, question.rule)
 
+    def may_show(self, path: str) -> bool:
+        """Whether a search that was allowed may show text of the file at ``path`` (resolved): not where a
+        deny or ask rule names it. Never raises."""
+        accesses = [ReadAccess(path)]
+        if self._hit("deny", "grep", accesses):
+            return False
+        return self.mode == "bypass" or not self._hit("ask", "grep", accesses)
+
     # --- what is wanted -----------------------------------------------------------------------------------
 
     def _questions(self, tool: str, read_only: bool, accesses: Sequence[Access]) -> Iterator[Question]:

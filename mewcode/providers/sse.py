@@ -15,35 +15,45 @@ class SseDecoder:
     looked at, so a character cut in two does no harm."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        # Pieces of a line that has not ended: joined once, when it does.
+        self._pieces: list[bytes] = []
+        self._waiting = 0
         self._name = ""
         self._data: list[bytes] = []
         self._size = 0
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
         """The events that ``chunk`` completes. Raises ValueError when one exceeds `MAX_EVENT_BYTES`."""
-        data = self._rest + chunk
+        if not chunk:
+            return
+        halved = bool(self._pieces) and self._pieces[-1].endswith(b"\r")
+        self._pieces.append(chunk)
+        self._waiting += len(chunk)
+        if halved or b"\n" in chunk or b"\r" in chunk:
+            yield from self._lines(b"".join(self._pieces))
+        if self._waiting + self._size > MAX_EVENT_BYTES:
+            raise ValueError("the server sent an endless event")
+
+    def _lines(self, data: bytes) -> Iterator[ServerEvent]:
+        held = b""
         if b"\r" in data:
             # A CR at the very end may be half of a CR LF: it waits for the next chunk.
             held = b"\r" if data.endswith(b"\r") else b""
             data = data[: len(data) - len(held)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        else:
-            held = b""
         *lines, rest = data.split(b"\n")
-        self._rest = rest + held
+        rest += held
+        self._pieces, self._waiting = [rest] if rest else [], len(rest)
         for line in lines:
             if line:
                 self._take(line)
             else:
                 yield from self._event()
-        if len(self._rest) + self._size > MAX_EVENT_BYTES:
-            raise ValueError("the server sent an endless event")
 
     def finish(self) -> Iterator[ServerEvent]:
         """What is complete in all but its blank line when the body ends."""
-        if line := self._rest.rstrip(b"\r"):
+        if line := b"".join(self._pieces).rstrip(b"\r"):
             self._take(line)
-        self._rest = b""
+        self._pieces, self._waiting = [], 0
         yield from self._event()
 
     def _take(self, line: bytes) -> None:

@@ -67,13 +67,15 @@ class ToolContext:
 
     ``progress`` may be called from the event loop at any time with new output, already safe to show; it
     never blocks and never raises. ``ask`` is None where no user is there; it returns None when the user
-    declined to answer.
+    declined to answer. ``judged`` is what the policy allowed of this call (None: nothing was judged): a path
+    that by now leads elsewhere is not to be opened.
     """
 
     session: ToolSession
     call_id: str
     progress: Callable[[str], None]
     ask: AskUser | None = None
+    judged: Sequence[Access] | None = None
 
 
 class Tool(ABC, Generic[ArgsT]):

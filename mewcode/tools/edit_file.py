@@ -61,7 +61,7 @@ class EditFileTool(Tool[EditFileArgs]):
         session = context.session
 
         def work(stop: Stop) -> tuple[_Plan, bytes, os.stat_result]:
-            plan = _plan(args, session)
+            plan = _plan(args, session, context.judged)
             data = plan.file.encode(plan.after)
             if len(data) > EDIT_LIMIT:
                 raise ToolError(f"The file would grow beyond {EDIT_LIMIT >> 20} MB; nothing was changed.")
@@ -78,9 +78,9 @@ class EditFileTool(Tool[EditFileArgs]):
         )
 
 
-def _plan(args: EditFileArgs, session: ToolSession) -> _Plan:
+def _plan(args: EditFileArgs, session: ToolSession, judged: Sequence[Access] | None = None) -> _Plan:
     """The file and its text after all edits, with nothing written."""
-    path = resolve_path(session, args.path)
+    path = resolve_path(session, args.path, judged)
     shown = session.display(path)
     try:
         file = load_text_file(path, shown)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from mewcode.core.access import Access, ReadAccess, WriteAccess
 from mewcode.core.errors import ToolError
 from mewcode.tools.base import ToolSession
 
@@ -33,14 +34,20 @@ _KINDS = (
 )
 
 
-def resolve_path(session: ToolSession, path: str) -> Path:
-    """`ToolSession.resolve` with words for what cannot be resolved (`ToolError`)."""
+def resolve_path(session: ToolSession, path: str, judged: Sequence[Access] | None = None) -> Path:
+    """`ToolSession.resolve` with words for what cannot be resolved (`ToolError`). With ``judged`` also
+    refuses a path that leads elsewhere than when the policy judged it."""
     if not path:
         raise ToolError("path is empty. Give the path of a file or folder.")
     try:
-        return session.resolve(path)
+        resolved = session.resolve(path)
     except (RuntimeError, ValueError, OSError) as error:
         raise ToolError(f"{path!r} is no path that can be resolved: {error}") from error
+    if judged is not None and not any(
+        isinstance(access, ReadAccess | WriteAccess) and access.path == str(resolved) for access in judged
+    ):
+        raise ToolError(f"{path} leads elsewhere than when it was allowed. Look at it again.")
+    return resolved
 
 
 def judged_path(session: ToolSession, path: str) -> str:

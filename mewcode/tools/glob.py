@@ -49,7 +49,7 @@ class GlobTool(Tool[GlobArgs]):
         cannot be used, and a search that takes too long."""
         session = context.session
         place, rest = _place(args)
-        base = resolve_path(session, place)
+        base = resolve_path(session, place, context.judged)
         if not base.exists():
             raise missing(session, base)
         refuse_no_folder(base, session.display(base))

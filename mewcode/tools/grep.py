@@ -73,7 +73,7 @@ class GrepTool(Tool[GrepArgs]):
         """Searches. Raises `ToolError` for a path that does not exist, a pattern that makes no sense, and a
         search that takes too long."""
         session = context.session
-        path = resolve_path(session, args.path or ".")
+        path = resolve_path(session, args.path or ".", context.judged)
         base, target = _place(path, session)
         names = _name_glob(args.glob) if args.glob and not target else None
         hidden = names is not None and names.names_hidden

@@ -55,7 +55,7 @@ class ListDirTool(Tool[ListDirArgs]):
     async def run(self, args: ListDirArgs, context: ToolContext) -> ToolOutcome:
         """Lists the folder. Raises `ToolError` for what is none or cannot be opened."""
         session = context.session
-        path = resolve_path(session, args.path)
+        path = resolve_path(session, args.path, context.judged)
         lines, count = await in_thread(lambda stop: _list(path, session, stop))
         body = "\n".join(lines)
         words = f"{count:,} entr{'y' if count == 1 else 'ies'}"

@@ -69,7 +69,7 @@ class ReadFileTool(Tool[ReadFileArgs]):
     async def run(self, args: ReadFileArgs, context: ToolContext) -> ToolOutcome:
         """Reads a page. Raises `ToolError` for what is missing, no regular file, or cannot be shown."""
         session = context.session
-        path = resolve_path(session, args.path)
+        path = resolve_path(session, args.path, context.judged)
         found = await in_thread(lambda stop: _read(path, args, session, stop))
         session.reads.note(path, found.status, found.data)
         return found.outcome

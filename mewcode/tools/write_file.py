@@ -57,7 +57,7 @@ class WriteFileTool(Tool[WriteFileArgs]):
         session = context.session
 
         def work(stop: Stop) -> tuple[_Plan, os.stat_result]:
-            plan = _plan(args, session)
+            plan = _plan(args, session, context.judged)
             stop.check()
             shown = session.display(plan.path)
             with explained(shown):
@@ -73,9 +73,9 @@ class WriteFileTool(Tool[WriteFileArgs]):
         return ToolOutcome.text(f"{done} {session.display(plan.path)}: {size}.", _view(plan, session))
 
 
-def _plan(args: WriteFileArgs, session: ToolSession) -> _Plan:
+def _plan(args: WriteFileArgs, session: ToolSession, judged: Sequence[Access] | None = None) -> _Plan:
     """What would be written where, with nothing written."""
-    path = resolve_path(session, args.path)
+    path = resolve_path(session, args.path, judged)
     shown = session.display(path)
     if args.path.endswith("/") or not path.name:
         raise ToolError(f"{args.path} names a folder. Give the path of a file.")

@@ -5,51 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.support.adverse import MODEL, Start, ask, ready
 from tests.support.fake_llm import FakeLLM, Gate, Reply
-from tests.support.program import PROGRAM, environment
-from tests.support.terminal import Terminal
 from tests.support.witness import Witness
-
-MODEL = "claude-opus-5-5"
-Start = Callable[..., Terminal]
 
 # A command with a child, both seen to be there by what they hold open.
 HELD = "exec 3> witness; sleep 1000 & echo started; wait"
 
 SIZES = [(24, 80), (50, 200)]
-
-
-@pytest.fixture
-def start(fake_llm: FakeLLM, project: Path, home: Path) -> Iterator[Start]:
-    """Starts the program; closes it at the end of the test."""
-    with ExitStack() as stack:
-
-        def run(*arguments: str, rows: int = 24, columns: int = 80, **env: str) -> Terminal:
-            variables = environment(home, anthropic=fake_llm.url) | env
-            argv = [*PROGRAM, "--model", MODEL, *arguments]
-            return stack.enter_context(Terminal(argv, cwd=project, env=variables, rows=rows, columns=columns))
-
-        yield run
-
-
-def ready(terminal: Terminal) -> None:
-    """Waits until the prompt is there and no turn runs."""
-    terminal.wait_for_screen(MODEL)
-    terminal.wait_until(
-        lambda: "esc to stop" not in "\n".join(terminal.lines()) and "❯" in "\n".join(terminal.lines()),
-        "the prompt at rest",
-    )
-
-
-def ask(terminal: Terminal, text: str) -> None:
-    ready(terminal)
-    terminal.send(text + "\r")
 
 
 @pytest.mark.parametrize(("rows", "columns"), SIZES)

@@ -1,6 +1,6 @@
 """A certificate for 127.0.0.1 and name.test, its key, and the authority that signed it: for tests alone.
 
-They are valid until 2126. They were made once with openssl; the authority's own key was thrown away.
+They are valid from 2020 to 2120. They were made once with openssl; the authority's own key was thrown away.
 """
 
 from __future__ import annotations

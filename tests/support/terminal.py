@@ -11,9 +11,11 @@ All waits have a limit and say what was on the screen when it passed.
 from __future__ import annotations
 
 import os
+import select
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,6 +25,28 @@ import pyte
 
 LIMIT = 20.0
 """Seconds: far more than anything takes, for a machine that is busy."""
+
+
+class _Screen(pyte.HistoryScreen):
+    """Lines that a lower screen has no room for go into the scrollback, as in real terminals."""
+
+    def resize(self, lines: int | None = None, columns: int | None = None) -> None:
+        for _ in range(max(0, self.cursor.y + 1 - (lines or self.lines))):
+            self.history.top.append(self.buffer[0])
+            for row in range(self.lines - 1):
+                self.buffer[row] = self.buffer[row + 1]
+            self.buffer.pop(self.lines - 1, None)
+            self.cursor.y -= 1
+        column, row = self.cursor.x, self.cursor.y
+        # What is left below the cursor is cut off; pyte itself would cut at the top.
+        if lines is not None and lines < self.lines:
+            for extra in range(lines, self.lines):
+                self.buffer.pop(extra, None)
+            self.lines = lines
+        super().resize(lines, columns)
+        self.set_margins()
+        self.cursor.x, self.cursor.y = min(column, self.columns - 1), row
+        self.dirty.update(range(self.lines))
 
 
 class Terminal:
@@ -37,11 +61,12 @@ class Terminal:
         rows: int = 24,
         columns: int = 80,
     ) -> None:
-        self.screen = pyte.HistoryScreen(columns, rows, history=20_000, ratio=0.5)
+        self.screen = _Screen(columns, rows, history=20_000, ratio=0.5)
         self._stream = pyte.ByteStream(self.screen)
         self._changed = threading.Condition()
         self._closed = False
         self.raw = bytearray()
+        self._wake, self._woken = os.pipe()
         self._child = pexpect.spawn(
             argv[0],
             list(argv[1:]),
@@ -57,11 +82,13 @@ class Terminal:
         self._reader.start()
 
     def _read(self) -> None:
+        terminal = self._child.child_fd
         while True:
-            try:
-                data = os.read(self._child.child_fd, 65536)
-            except OSError:  # the program has closed its end
-                data = b""
+            ready, _, _ = select.select([terminal, self._wake], [], [])
+            data = b""
+            if terminal in ready:
+                with suppress(OSError):  # the program has closed its end
+                    data = os.read(terminal, 65536)
             with self._changed:
                 if data:
                     self.raw += data
@@ -132,14 +159,26 @@ class Terminal:
     def wait_exit(self, limit: float = LIMIT) -> int:
         """Waits for the program's end; its exit code, or minus the signal."""
         self._reader.join(limit)
-        if self._reader.is_alive():
+        waiting = threading.Thread(target=self._child.wait, daemon=True)
+        if not self._reader.is_alive():
+            waiting.start()
+            waiting.join(limit)
+        if self._reader.is_alive() or waiting.is_alive():
             raise AssertionError("the program is still running; the screen:\n" + "\n".join(self.lines()))
-        self._child.wait()
         status = self._child.exitstatus
         return -int(self._child.signalstatus) if status is None else int(status)
+
+    def hang_up(self) -> None:
+        """The window is closed: nobody holds the terminal's other end any more."""
+        os.write(self._woken, b"x")
+        self._reader.join(LIMIT)
+        self._child.ptyproc.fileobj.close()
 
     def close(self) -> None:
         if self._child.isalive():
             self._child.kill(9)
+        os.write(self._woken, b"x")
         self._reader.join(LIMIT)
         self._child.close(force=True)
+        os.close(self._wake)
+        os.close(self._woken)

@@ -200,12 +200,6 @@ def test_the_cost_limit_ends_the_turn_after_its_step() -> None:
     assert _roles(agent)[-1] == "tool/tool"
 
 
-def test_an_unknown_price_is_no_limit() -> None:
-    provider = ScriptedProvider(answer(call("work")), answer("Done"))
-    result, _, _ = _turn(provider, sample_tool("work"), limits=Limits(max_cost_usd=0.0001))
-    assert (result.stop, result.cost_usd) == ("done", None)
-
-
 def test_what_the_user_says_meanwhile_goes_behind_the_results() -> None:
     async def scenario() -> None:
         provider = ScriptedProvider(answer(call("work"), call("work")), answer("Yes"))
@@ -238,3 +232,12 @@ def test_what_the_user_says_during_the_last_answer_is_answered_in_the_same_turn(
         assert (run.result.text, run.result.steps) == ("That too", 2)
 
     asyncio.run(scenario())
+
+
+def test_a_cost_limit_that_cannot_be_kept_ends_the_turn() -> None:
+    provider = ScriptedProvider(answer(call("work")), answer("never asked for"))
+    result, _, _ = _turn(
+        provider, sample_tool("work"), model=ModelInfo(name="m"), limits=Limits(max_cost_usd=5.0)
+    )
+    assert (result.stop, result.steps, result.exit_code) == ("budget", 1, 1)
+    assert "price is unknown" in result.error

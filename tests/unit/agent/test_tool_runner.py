@@ -394,3 +394,22 @@ def test_an_approval_comes_before_the_start() -> None:
     assert [type(event).__name__ for event in calls.events] == [
         "ApprovalRequested", "ApprovalResolved", "ToolStarted", "ToolEnded", "MessageAdded",
     ]  # fmt: skip
+
+
+def test_calls_of_one_answer_are_bounded_and_each_has_its_result() -> None:
+    at_once, most = 0, 0
+
+    async def work(args: object, context: ToolContext) -> ToolOutcome:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0)
+        at_once -= 1
+        return ToolOutcome.text("read")
+
+    calls = Calls(sample_tool("look", work, read_only=True))
+    asyncio.run(calls.run(*(call("look") for _ in range(230))))
+    texts = [text for _, text, _ in calls.results()]
+    assert (texts.count("read"), len(texts)) == (200, 230)
+    assert sum("200 calls at most" in text for text in texts) == 30
+    assert 1 < most <= 8

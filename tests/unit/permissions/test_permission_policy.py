@@ -276,3 +276,14 @@ def test_a_search_over_keys_and_logins_asks(place) -> None:
 def test_a_substitution_is_no_file_that_a_rule_covers(place, command: str) -> None:
     assert place.bash(command, "bash(cp *)").decision == "ask"
     assert place.bash("git commit -m \"$(cat <<'E'\nwords\nE\n)\"", "bash(git commit *)").decision == "allow"
+
+
+def test_a_search_shows_no_file_that_a_rule_names(place) -> None:
+    policy = place.policy(deny=["read_file(secrets/**)"], ask=["read_file(.env)"])
+    root = place.root
+    assert policy.may_show(str(root / "a.py"))
+    assert not policy.may_show(str(root / "secrets/key"))
+    assert not policy.may_show(str(root / ".env"))
+    policy.mode = "bypass"
+    assert policy.may_show(str(root / ".env"))
+    assert not policy.may_show(str(root / "secrets/key"))
