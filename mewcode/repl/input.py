@@ -23,7 +23,8 @@ from mewcode.repl.panel import Panel
 class Actions(Protocol):
     """What keys ask for. Called from the event loop; none blocks."""
 
-    panel: Panel | None
+    @property
+    def panel(self) -> Panel | None: ...
 
     def submit(self, text: str) -> None: ...
 

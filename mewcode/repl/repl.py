@@ -1,4 +1,4 @@
-"""The terminal front end: joins screen, input, commands and turns. It is the `Person` that tools ask."""
+"""The terminal front end: joins screen, input, questions, commands and turns."""
 
 from __future__ import annotations
 
@@ -13,36 +13,30 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
 from prompt_toolkit.styles import Style
 
-from mewcode._version import __version__
 from mewcode.core.errors import MewCodeError
-from mewcode.core.events import ApprovalAnswer, ApprovalRequest, Question
 from mewcode.infra.collector import start_done
 from mewcode.infra.log_file import log_path
 from mewcode.infra.supervisor import TaskScope
-from mewcode.infra.terminal_text import safe_line, safe_text
+from mewcode.infra.terminal_text import safe_line
 from mewcode.permissions.modes import next_mode
-from mewcode.repl.approval import answer_of, approval_panel
-from mewcode.repl.commands import Clear, CommandRegistry, Outcome, Pick, Quit, Say, Table
+from mewcode.repl.commands import CommandRegistry
 from mewcode.repl.input import make_bindings, make_buffer
 from mewcode.repl.layout import Drawn, make_layout
-from mewcode.repl.panel import Chosen, Option, Panel
+from mewcode.repl.outcomes import Outcomes
+from mewcode.repl.panel import Panel
+from mewcode.repl.questions import Questions
 from mewcode.repl.screen import Screen
 from mewcode.repl.statusline import status_text
 from mewcode.repl.theme import Theme
-from mewcode.repl.tool_views import user_block
 from mewcode.repl.turn_view import TurnView
+from mewcode.repl.turns import Turns
 
 if TYPE_CHECKING:
     # The parts of a session are loaded after the first paint.
-    from mewcode.agent.agent import Run
     from mewcode.agent.session import Session
 
 # Seconds within which a second Ctrl-C counts as one with the first.
 _TWICE = 1.0
-# Seconds for which a key still belongs to the words that a question interrupted.
-_MID_WORD = 1.0
-# Seconds between two drawings that only show that time passes.
-_TICK = 0.1
 # Rows that the input, its menu and the status line may want below what is in progress.
 _ROWS_BELOW = 4
 # Rows of the block in progress: enough to follow it, few enough to draw in a millisecond or two.
@@ -57,7 +51,7 @@ _MENU_STYLE = [
 CLOSED = 130
 """The exit code after a signal or the end of the terminal."""
 
-OpenSession = Callable[["Repl"], Awaitable["Session"]]
+OpenSession = Callable[[Questions], Awaitable["Session"]]
 
 
 class Repl:
@@ -77,21 +71,16 @@ class Repl:
         first_prompt: str | None = None,
         label: str = "",
     ) -> None:
-        self.panel: Panel | None = None
         self.theme = theme
         self.session: Session | None = None
         self._open_session = open_session
         self._commands = commands
         self._folder, self._branch, self._label = folder, branch, label
         self._first_prompt = first_prompt
-        self._queue: list[str] = []
-        self._run: Run | None = None
-        self._view: TurnView | None = None
-        self._busy = False
-        self._input: asyncio.Task[None] | None = None
         self._last_interrupt = 0.0
         self._tasks = TaskScope("repl")
         self._failure: Exception | None = None
+        self.turns = Turns(self, self._tasks)
         self.buffer: Buffer = make_buffer(commands, root)
         self._drawn = Drawn(theme.paint("user", "❯ "))
         self.screen = Screen(
@@ -104,6 +93,8 @@ class Repl:
             compose=self._compose,
             after_first_paint=self._painted,
         )
+        self.questions = Questions(self.buffer, self.screen, theme)
+        self._outcomes = Outcomes(self.screen, self.questions, self)
 
     async def run(self) -> int:
         """Runs until the user leaves; returns the exit code. Raises what kept the session from opening."""
@@ -112,8 +103,8 @@ class Repl:
         except EOFError:  # the terminal was closed
             code = CLOSED
         finally:
-            if self._run is not None:
-                self._run.interrupt()
+            if self.turns.run is not None:
+                self.turns.run.interrupt()
             await self._tasks.close(grace=1.0)
             if self.session is not None:
                 await self.session.aclose()
@@ -123,11 +114,13 @@ class Repl:
 
     def end(self, code: int) -> None:
         """Leaves from outside: a signal, a closed terminal."""
-        if self._run is not None:
-            self._run.interrupt()
+        if self.turns.run is not None:
+            self.turns.run.interrupt()
         self.screen.exit(code)
 
-    def _start(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+    def start(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+        """Starts work of the front end; what goes wrong in it is said, and harms nothing else."""
+
         async def guarded() -> None:
             try:
                 await work()
@@ -145,11 +138,11 @@ class Repl:
         return self._tasks.start(name, guarded())
 
     def _painted(self) -> None:
-        self._start("session", self._begin)
+        self.start("session", self._begin)
 
     async def _begin(self) -> None:
         try:
-            self.session = await self._open_session(self)
+            self.session = await self._open_session(self.questions)
         except Exception as error:  # noqa: BLE001 - `run` raises it once the screen is given back
             self._failure = error
             self.screen.exit(1)
@@ -157,14 +150,14 @@ class Repl:
         for notice in self.session.notices:
             self.say("warn", notice)
         self._replay(self.session)
-        self._start("views", lambda: asyncio.to_thread(_load_views))
+        self.start("views", lambda: asyncio.to_thread(_load_views))
         self.session.on_saving = self._saving_changed
         self.session.background.start("warm", _warm(self.session))
         self.screen.refresh()
         if self._first_prompt:
-            self.submit(self._first_prompt)
-        elif self._queue:
-            self._next()
+            self.turns.submit(self._first_prompt)
+        else:
+            self.turns.next()
 
     def _saving_changed(self, failing: str | None) -> None:
         if failing:
@@ -178,16 +171,15 @@ class Repl:
         if session.agent.conversation.messages:
             self.screen.commit(replay(session.agent.conversation.messages, self.theme, self.screen.width))
 
-    # What is drawn.
-
     def _compose(self) -> None:
         width, rows, panel = self.screen.width, self.screen.rows, self.panel
         asked = panel.lines(self.theme, width) if panel is not None else []
-        queued = [self.theme.paint("dim", safe_line(f"queued: {text}", width - 1)) for text in self.queued]
+        waiting = [f"queued: {text}" for text in self.turns.queued]
+        queued = [self.theme.paint("dim", safe_line(text, width - 1)) for text in waiting]
         live: list[str] = []
-        if self._view is not None:
+        if self.turns.view is not None:
             left = rows - len(queued) - len(asked) - _ROWS_BELOW
-            live = self._view.live_lines(max(3, min(left, _LIVE_ROWS)))
+            live = self.turns.view.live_lines(max(3, min(left, _LIVE_ROWS)))
         status = status_text(self.session, self._folder, self._branch, width, self._label)
         self._drawn.show(
             [*live, *queued, *asked, ""],
@@ -196,88 +188,28 @@ class Repl:
         )
 
     def say(self, style: str, text: str, hint: str = "") -> None:
+        """A line or two in the scrollback."""
         TurnView(self.theme, self.screen.commit, lambda: self.screen.width, time.monotonic).note(
             style, text, hint
         )
 
-    @property
-    def queued(self) -> tuple[str, ...]:
-        waiting = self.session.agent.interjections.waiting if self.session else ()
-        return (*waiting, *self._queue)
+    async def command(self, session: Session, line: str) -> None:
+        await self._outcomes.show(session, await self._commands.run(session, line))
+
+    def give_back(self, text: str) -> None:
+        self.buffer.insert_text(text)
 
     # What keys ask for; see `repl.input.Actions`.
 
+    @property
+    def panel(self) -> Panel | None:
+        return self.questions.panel
+
     def submit(self, text: str) -> None:
-        """Sends, or queues while a turn runs; a command is never queued behind a turn."""
-        if self.session is None or (self._busy and (self._run is None or text.startswith("/"))):
-            self._queue.append(text)
-        elif self._busy:
-            self.session.agent.interjections.put(text)
-        else:
-            self._queue.append(text)
-            self._next()
-        self.screen.refresh()
-
-    def _next(self) -> None:
-        idle = not self._busy and self.screen.app.is_running
-        if idle and self._queue and self.session is not None:
-            self._busy = True
-            session, text = self.session, self._queue.pop(0)
-            self._input = self._start("input", lambda: self._take(session, text))
-            # Not in the task itself: one that is cancelled before its first step never runs.
-            self._input.add_done_callback(lambda _: self._taken(session))
-
-    async def _take(self, session: Session, text: str) -> None:
-        if text.startswith("/") and "\n" not in text and not text.startswith("//"):
-            self.screen.commit("\n" + user_block(text, self.theme, self.screen.width))
-            await self._show(session, await self._commands.run(session, text))
-        else:
-            await self._turn(session, text)
-
-    def _taken(self, session: Session) -> None:
-        self._busy = False
-        self._queue += session.agent.interjections.take_all()
-        self.screen.refresh()
-        self._next()
-
-    async def _turn(self, session: Session, text: str) -> None:
-        self.screen.commit("\n" + user_block(text, self.theme, self.screen.width))
-        view = TurnView(self.theme, self.screen.commit, lambda: self.screen.width, time.monotonic)
-        self._view = view
-        ticking = self._tasks.start("tick", self._tick())
-        try:
-            async with session.run(text) as run:
-                self._run = run
-                async for event in run:
-                    view.handle(event)
-                    self.screen.refresh()
-            if run.result.stop in ("interrupted", "denied", "error"):
-                self._give_back(session)
-        finally:
-            ticking.cancel()
-            self._view = self._run = None
-
-    def _give_back(self, session: Session) -> None:
-        """After a stop, what was queued returns to the input."""
-        texts = [*session.agent.interjections.take_all(), *self._queue]
-        self._queue.clear()
-        if texts:
-            self.buffer.insert_text("\n".join(texts))
-
-    async def _tick(self) -> None:
-        while True:
-            await asyncio.sleep(_TICK)
-            self.screen.refresh()
+        self.turns.submit(text)
 
     def stop(self) -> None:
-        if self._run is not None:
-            if self._view is not None:
-                self._view.interrupted = True
-            self._run.interrupt()
-            self.screen.refresh()
-        elif self._input is not None and not self._input.done():
-            # A command, such as one that asks the service for its models.
-            self._input.cancel()
+        if self.turns.stop():
             self.say("warn", "interrupted")
 
     def interrupt(self, text: str) -> bool:
@@ -286,13 +218,12 @@ class Repl:
         if self.panel is not None:
             self.panel.writing = None
             self.panel.cancel()
-            if self._run is None:
+            if self.turns.run is None:
                 return False  # what asked goes on without an answer
-        if self._busy:
+        if self.turns.busy:
             self.stop()
-            if twice and self._input is not None:
-                # Whatever does not end by being asked is left behind: the prompt comes back.
-                self._input.cancel()
+            if twice:
+                self.turns.abandon()
             return False
         if text:
             self._last_interrupt = 0.0
@@ -304,7 +235,7 @@ class Repl:
         return False
 
     def leave(self) -> None:
-        if not self._busy:
+        if not self.turns.busy:
             self.screen.exit(0)
         else:
             self.say("dim", "a turn is running: Esc stops it")
@@ -318,62 +249,7 @@ class Repl:
         self.screen.refresh()
 
     def take_back(self) -> str | None:
-        if self._queue:
-            return self._queue.pop()
-        return self.session.agent.interjections.take_last() if self.session else None
-
-    async def choose(self, title: str, options: tuple[Option, ...]) -> str | None:
-        """The value of the option that the user takes, None for Esc."""
-        chosen = await self._ask(Panel(title, options))
-        return None if chosen is None else chosen.value
-
-    # The person, see `agent.ports.Person`.
-
-    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        shown, panel = approval_panel(request, self.theme, self.screen.width)
-        self.screen.commit(shown)
-        return answer_of(await self._ask(panel))
-
-    async def answer(self, question: Question) -> str | None:
-        own = Option("", "something else", "in your own words", asks_text=True)
-        options = tuple(Option(label, label, description) for label, description in question.choices)
-        chosen = await self._ask(Panel(safe_text(question.question), (*options, own)))
-        return None if chosen is None else chosen.text or chosen.value or None
-
-    async def _ask(self, panel: Panel) -> Chosen | None:
-        self.panel = panel
-        # What was being typed is no answer: it waits aside.
-        draft = self.buffer.document
-        if draft.text:
-            panel.accepts_from = asyncio.get_running_loop().time() + _MID_WORD
-        self.buffer.reset()
-        self.screen.refresh()
-        try:
-            return await panel.outcome
-        finally:
-            self.panel = None
-            self.buffer.set_document(draft)
-            self.screen.refresh()
-
-    # What commands give.
-
-    async def _show(self, session: Session, outcome: Outcome) -> None:
-        while isinstance(outcome, Pick):
-            chosen = await self._ask(Panel(outcome.title, outcome.options, outcome.selected))
-            if chosen is None:
-                return
-            outcome = outcome.then(chosen.value)
-        if isinstance(outcome, Say):
-            self.say("plain", outcome.text, outcome.hint)
-        elif isinstance(outcome, Table):
-            from mewcode.repl.tables import table_text
-
-            self.screen.commit("\n" + table_text(outcome, self.theme, self.screen.width))
-        elif isinstance(outcome, Clear):
-            self.screen.clear(header(self.theme))
-            self.say("dim", f"a new conversation: {session.id}")
-        elif isinstance(outcome, Quit):
-            self.screen.exit(0)
+        return self.turns.take_back()
 
 
 async def _warm(session: Session) -> None:
@@ -382,11 +258,6 @@ async def _warm(session: Session) -> None:
         await session.warm()
     finally:
         start_done()
-
-
-def header(theme: Theme) -> str:
-    """The first line on the screen."""
-    return theme.paint("accent", f"MewCode {__version__}") + theme.paint("dim", " · /help lists the commands")
 
 
 def _load_views() -> None:

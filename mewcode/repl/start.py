@@ -22,8 +22,10 @@ from mewcode.core.errors import SessionError
 from mewcode.infra.terminal_text import safe_line, visible_text
 from mewcode.prompt.environment import git_branch
 from mewcode.repl.commands import builtin_commands
+from mewcode.repl.outcomes import header
 from mewcode.repl.panel import Option
-from mewcode.repl.repl import CLOSED, Repl, header
+from mewcode.repl.questions import Questions
+from mewcode.repl.repl import CLOSED, Repl
 from mewcode.repl.statusline import short_folder
 from mewcode.repl.theme import choose_theme
 
@@ -67,15 +69,15 @@ async def _run(
     look: Look,
     list_sessions: ListSessions | None,
 ) -> int:
-    async def opened(repl: Repl) -> Session:
+    async def opened(person: Questions) -> Session:
         picked = None
         if list_sessions is not None:
             options = await asyncio.to_thread(list_sessions)
-            picked = await repl.choose("resume which session?", options) if options else None
+            picked = await person.choose("resume which session?", options) if options else None
             if picked is None:
                 raise SessionError("no session was chosen", "Start a new one: mewcode")
         # Loading the parts takes longer than painting: keys are echoed meanwhile.
-        return await _opened_aside(lambda: open_session(repl, picked))
+        return await _opened_aside(lambda: open_session(person, picked))
 
     theme = choose_theme(look.theme, environ)
     sys.stdout.write(header(theme) + "\n")

@@ -1,0 +1,59 @@
+"""Questions to the user in the live part: approvals, the model's own questions, pickers."""
+
+from __future__ import annotations
+
+import asyncio
+
+from prompt_toolkit.buffer import Buffer
+
+from mewcode.core.events import ApprovalAnswer, ApprovalRequest, Question
+from mewcode.infra.terminal_text import safe_text
+from mewcode.repl.approval import answer_of, approval_panel
+from mewcode.repl.panel import Chosen, Option, Panel
+from mewcode.repl.screen import Screen
+from mewcode.repl.theme import Theme
+
+# Seconds for which a key still belongs to the words that a question interrupted.
+_MID_WORD = 1.0
+
+
+class Questions:
+    """The `agent.ports.Person` of the terminal. One question at a time; ``panel`` is the one that is open."""
+
+    def __init__(self, buffer: Buffer, screen: Screen, theme: Theme) -> None:
+        self.panel: Panel | None = None
+        self.theme = theme
+        self._buffer = buffer
+        self._screen = screen
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        shown, panel = approval_panel(request, self.theme, self._screen.width)
+        self._screen.commit(shown)
+        return answer_of(await self.ask(panel))
+
+    async def answer(self, question: Question) -> str | None:
+        own = Option("", "something else", "in your own words", asks_text=True)
+        options = tuple(Option(label, label, description) for label, description in question.choices)
+        chosen = await self.ask(Panel(safe_text(question.question), (*options, own)))
+        return None if chosen is None else chosen.text or chosen.value or None
+
+    async def choose(self, title: str, options: tuple[Option, ...], selected: int = 0) -> str | None:
+        """The value of the option that the user takes, None for Esc."""
+        chosen = await self.ask(Panel(title, options, selected))
+        return None if chosen is None else chosen.value
+
+    async def ask(self, panel: Panel) -> Chosen | None:
+        """Opens a panel and waits for what is chosen; None for Esc."""
+        self.panel = panel
+        # What was being typed is no answer: it waits aside.
+        draft = self._buffer.document
+        if draft.text:
+            panel.accepts_from = asyncio.get_running_loop().time() + _MID_WORD
+        self._buffer.reset()
+        self._screen.refresh()
+        try:
+            return await panel.outcome
+        finally:
+            self.panel = None
+            self._buffer.set_document(draft)
+            self._screen.refresh()
