@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.fixtures import fake_llm
 
 __all__ = ["fake_llm"]
+
+# The same examples in every run: a commit is judged by what it changed, not by luck. `scripts/soak` draws new
+# ones. How long drawing takes is a matter of the machine.
+settings.register_profile(
+    "commit", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("soak", deadline=None, print_blob=True)
+settings.load_profile("soak" if os.environ.get("MEWCODE_SOAK") else "commit")
 
 _OURS = ("ANTHROPIC_", "OPENAI_", "MEWCODE_")
 _KEPT = ("MEWCODE_SOAK", "MEWCODE_PYTHON")
@@ -17,8 +27,6 @@ _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ssl_cert_file
 
 @pytest.fixture(autouse=True)
 def _clean_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    import os
-
     for name in list(os.environ):
         if (name.startswith(_OURS) and name not in _KEPT) or name.lower() in _PROXIES:
             monkeypatch.delenv(name)

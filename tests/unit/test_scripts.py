@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SCRIPTS = ("scripts/_env.sh", "scripts/run", "scripts/test", "scripts/check", "scripts/soak", ".ci/run")
+SCRIPTS = ("scripts/_env.sh", "scripts/run", "scripts/test", "scripts/check", "scripts/soak", "scripts/bench", "scripts/pictures", ".ci/run")
 LIMIT = 20.0  # seconds; only a hang gets there
 
 # What a start needs when nothing has to be done, and what a set-up needs besides.
@@ -471,8 +471,8 @@ def test_run_keeps_the_folder_and_the_arguments(checkout: Checkout, tmp_path: Pa
     [
         ("test", (), "-m pytest -n 2 tests", "no"),
         ("test", ("tests/unit", "-k", "a or b"), "-m pytest tests/unit -k a or b", "no"),
-        ("soak", (), "-m pytest -m soak", "1"),
-        ("soak", ("-x",), "-m pytest -m soak -x", "1"),
+        ("soak", (), "-m pytest -m soak or hypothesis", "1"),
+        ("soak", ("-x",), "-m pytest -m soak or hypothesis -x", "1"),
     ],
 )
 def test_pytest_is_run_in_the_checkout(

@@ -34,6 +34,8 @@ def breaches(conversation) -> list[str]:
             found.append("a tool message without a result")
         if calls and message.role != "assistant":
             found.append("a call that is not the assistant's")
+        if message.role != "assistant" and any(isinstance(block, Thinking) for block in message.content):
+            found.append("a thought that is not the assistant's")
         if message.role == "assistant" and any(isinstance(block, Thinking) for block in message.content[-1:]):
             found.append("thinking at the end")
         if any(isinstance(block, Image) for block in message.content) and message.role == "assistant":
