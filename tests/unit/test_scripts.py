@@ -14,7 +14,16 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SCRIPTS = ("scripts/_env.sh", "scripts/run", "scripts/test", "scripts/check", "scripts/soak", "scripts/bench", "scripts/pictures", ".ci/run")
+SCRIPTS = (
+    "scripts/_env.sh",
+    "scripts/run",
+    "scripts/test",
+    "scripts/check",
+    "scripts/soak",
+    "scripts/bench",
+    "scripts/pictures",
+    ".ci/run",
+)
 LIMIT = 20.0  # seconds; only a hang gets there
 
 # What a start needs when nothing has to be done, and what a set-up needs besides.
