@@ -83,7 +83,7 @@ class ProviderError(MewCodeError):
 
 
 class AuthError(ProviderError):
-    exit_code = 1
+    pass
 
 
 class BadRequest(ProviderError):

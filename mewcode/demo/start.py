@@ -73,18 +73,21 @@ async def _prompts() -> AsyncGenerator[str, None]:
 
 
 class _Transcript:
-    """`headless.output.Output` that shows every step as plain lines."""
+    """`headless.output.Output` that shows every step as plain lines. A tool is named where its result is
+    shown: calls that overlap end in any order."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
+        self._summaries: dict[str, str] = {}
 
     def begin(self, facts: SessionFacts) -> None:
         self._line(f"[{LABEL}]")
 
     def event(self, event: AgentEvent) -> None:
         if isinstance(event, ToolStarted):
-            self._line(f"\n[{LABEL}] * {event.name} {event.summary}")
+            self._summaries[event.call_id] = event.summary
         elif isinstance(event, ToolEnded):
+            self._line(f"\n[{LABEL}] * {event.name} {self._summaries.pop(event.call_id)}")
             lines = text_of(event.outcome.content).splitlines()
             self._line("\n".join(f"    {line}" for line in lines))
         elif isinstance(event, MessageAdded) and event.message.role != "tool" and event.message.text:
@@ -99,18 +102,7 @@ class _Transcript:
         self._out.flush()
 
 
-def offer_demo(environ: Mapping[str, str], error: NotConfigured, *, interactive: bool) -> int:
-    """Where no model is configured: says what helps, and plays the demo where it is wanted. Raises ``error``
-    where it is not."""
-    if not environ.get("MEWCODE_OFFER_DEMO"):
-        if not interactive:
-            raise error
-        sys.stderr.write(f"mewcode: {error}\n")
-        sys.stdout.write("\nPlay the demo now? [Y/n] ")
-        sys.stdout.flush()
-        answer = sys.stdin.readline()
-        if answer.strip().lower() not in ("", "y", "yes") or not answer:
-            return error.exit_code
-    else:
-        sys.stderr.write(f"mewcode: {error}\n\n")
+def play_instead(environ: Mapping[str, str], error: NotConfigured, *, interactive: bool) -> int:
+    """Plays the demo where no model is configured, and says why."""
+    sys.stderr.write(f"mewcode: {error}\n\n")
     return start_demo(environ, interactive=interactive)

@@ -13,6 +13,7 @@ from mewcode.core.errors import MewCodeError
 from mewcode.core.events import AgentEvent, Notice, RetryScheduled, RunResult, TurnEnded
 from mewcode.core.message import Usage
 from mewcode.infra.terminal_text import safe_text
+from mewcode.options import OutputFormat
 
 
 class SessionFacts(msgspec.Struct, frozen=True):
@@ -89,7 +90,7 @@ class JsonOutput:
 class StreamJsonOutput:
     """An object for each event, the first of type ``init``, one of type ``result`` after each turn."""
 
-    def __init__(self, out: TextIO, err: TextIO) -> None:
+    def __init__(self, out: TextIO) -> None:
         self._out = out
         self._session_id = ""
 
@@ -132,7 +133,7 @@ def failure_object(message: str, session_id: str = "") -> dict[str, Any]:
 
 
 def write_line(out: TextIO, value: Any) -> None:
-    """Writes ``value`` as a line of JSON. Raises as the methods of `Output` do."""
+    """Writes ``value`` as one line of JSON, at once. Raises as the methods of `Output` do."""
     _deliver(out, encode_json(value).decode("utf-8") + "\n")
 
 
@@ -162,11 +163,8 @@ def tell(event: AgentEvent, err: TextIO) -> None:
         )
 
 
-def make_output(kind: str) -> Output:
+def make_output(kind: OutputFormat) -> Output:
     """The output for ``--output-format``."""
-    makers: dict[str, type[TextOutput | JsonOutput | StreamJsonOutput]] = {
-        "text": TextOutput,
-        "json": JsonOutput,
-        "stream-json": StreamJsonOutput,
-    }
-    return makers[kind](sys.stdout, sys.stderr)
+    if kind == "stream-json":
+        return StreamJsonOutput(sys.stdout)
+    return (JsonOutput if kind == "json" else TextOutput)(sys.stdout, sys.stderr)

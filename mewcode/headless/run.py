@@ -8,7 +8,8 @@ from collections.abc import AsyncIterable
 from types import TracebackType
 from typing import Self
 
-from mewcode.agent.agent import Agent, Run
+from mewcode.agent.agent import Agent
+from mewcode.agent.run import Run
 from mewcode.core.errors import UsageError
 from mewcode.core.events import RunResult, StepStarted, TurnEnded
 from mewcode.core.message import Usage

@@ -14,16 +14,14 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = 0o600, durable: 
     ``mode``: permission bits of the new file; None takes what the umask gives. ``durable=False`` leaves the
     sync out (for files that can be made again).
     """
-    temporary = path.with_name(f".{path.name[:40]}.{new_id(8)}.tmp")
+    temporary = path.with_name(temporary_name(path.name))
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
     descriptor = os.open(temporary, flags, 0o666 if mode is None else mode)
     try:
         try:
             if mode is not None:
                 os.fchmod(descriptor, mode)
-            view = memoryview(data)
-            while view:
-                view = view[os.write(descriptor, view) :]
+            write_all(descriptor, data)
             if durable:
                 os.fsync(descriptor)
         finally:
@@ -36,9 +34,22 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = 0o600, durable: 
         sync_dir(path.parent)
 
 
-def sync_dir(folder: Path) -> None:
-    """Makes a rename or a new name in ``folder`` durable. A file system that cannot is left alone."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def temporary_name(name: str) -> str:
+    """A hidden name, not taken yet, for what is to become the file ``name`` of the same folder."""
+    return f".{name[:40]}.{new_id(8)}.tmp"
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Writes all of ``data`` at the descriptor's place. Raises OSError, with a part of it written."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def sync_dir(folder: Path | str, dir_fd: int | None = None) -> None:
+    """Makes a rename or a new name in ``folder`` (as seen from the folder ``dir_fd``, where one is given)
+    durable. A file system that cannot is left alone; raises OSError where the folder cannot be opened."""
+    descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0), dir_fd=dir_fd)
     try:
         os.fsync(descriptor)
     except OSError:  # some network and FUSE file systems refuse to sync a folder

@@ -6,9 +6,10 @@ Nothing here is read at import; the environment and the folder started in are ar
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+import msgspec
 
 PROJECT_DIR = ".mewcode"
 
@@ -24,8 +25,7 @@ trash/
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(msgspec.Struct, frozen=True):
     """``cwd``: the folder started in. ``root``: the git work tree's top, else ``cwd``. ``user``: the user
     folder (``~/.mewcode``). ``project``: the project folder. All absolute; none need exist."""
 
@@ -64,12 +64,23 @@ def _git_top(start: Path) -> Path | None:
     return None
 
 
-def private_dir(path: Path) -> Path:
-    """Makes a folder of ours (0700), its missing parents likewise, and returns it. Raises OSError."""
+def private_dir(path: Path, make: Callable[[Path], object] | None = None) -> Path:
+    """Makes a folder of ours (0700), its missing parents likewise, and returns it. Raises OSError.
+
+    ``make`` makes one folder in place of the plain system call, and raises as that does.
+    """
     if not path.is_dir():
-        private_dir(path.parent)
-        path.mkdir(mode=0o700, exist_ok=True)
+        private_dir(path.parent, make)
+        try:
+            (make or _make_private)(path)
+        except FileExistsError:  # another process was quicker
+            if not path.is_dir():
+                raise
     return path
+
+
+def _make_private(path: Path) -> None:
+    path.mkdir(mode=0o700)
 
 
 def project_dir(places: Places) -> Path:

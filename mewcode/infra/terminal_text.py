@@ -18,10 +18,14 @@ _ESCAPES = rf"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|{_STRING}(?:\x07|\x1b\\|\x9c)?|\
 _UNFINISHED = rf"(?:(?:\x1b\[|\x9b)[0-?]*[ -/]*|{_STRING}\x1b?|\x1b[ -/]*)\Z"
 _HELD_LIMIT = 4096
 # All of C0 but tab and newline, DEL, C1; and what reorders or hides text: bidi controls, BOM, tag characters.
-_CONTROLS = (
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
+_CONTROL_RANGES = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f"
 )
+_CONTROLS = f"[{_CONTROL_RANGES}]"
+# Text may rightly hold a zero-width space: it says where a line of Thai or Khmer may end. In a command or a
+# change it makes two look the same that are not.
+_HIDDEN = f"[{_CONTROL_RANGES}\u200b]"
 # What redraws a line: cursor to its first column, erase to its end, erase all of it. They stand for one
 # control character each while a line is worked out; the text's own of these are dropped before.
 _ERASE_REST, _ERASE_LINE = "\x01", "\x02"
@@ -118,12 +122,12 @@ class StreamCleaner:
 
 
 def visible_text(text: str) -> str:
-    """The text with every control character spelt out (``\\x1b``, ``\\u202e``), none resolved.
+    """The text with every control or hidden character spelt out (``\\x1b``, ``\\u202e``), none resolved.
 
-    For what a person must judge as it is, such as a command that is about to run: `safe_text` would hide
-    what stands before a ``\\r``.
+    For what a person must judge as it is, such as a command that is about to run, or a change of a file:
+    `safe_text` would hide what stands before a ``\\r``.
     """
-    return re.sub(_CONTROLS, lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+    return re.sub(_HIDDEN, lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def safe_line(text: str, limit: int = 200) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from mewcode.core.access import CommandAccess
 from mewcode.infra.terminal_text import safe_line
@@ -34,8 +35,7 @@ _MAX_WORDS = 3000  # different words of one command line
 _NO_FILE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin"})
 
 
-@dataclass(frozen=True, slots=True)
-class CommandJudge:
+class CommandJudge(msgspec.Struct, frozen=True):
     """``allow``: the allow rules. ``reads_restricted``: some rule denies or asks about reading a path, so
     that commands which read whole folders are not free. ``edits_free``: mode accept-edits."""
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from mewcode.permissions.globs import Glob, word_glob
 
@@ -43,8 +44,7 @@ Swallow = Callable[["Word", Glob | None], bool]
 _ANYTHING: Glob | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CommandPattern:
+class CommandPattern(msgspec.Struct, frozen=True):
     """``words``: a `Glob` for one word, None for any number of words."""
 
     words: tuple[Glob | None, ...]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from mewcode.permissions.shell import simple_commands
 from mewcode.permissions.shell_words import (
@@ -32,8 +33,7 @@ _MOVERS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True):
     """A command with the folders it may run in. ``loop_words`` are the words that a ``for`` goes through;
     then the command itself is empty."""
 

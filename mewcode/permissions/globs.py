@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 # `*`: any run of characters. The other wildcards stand for one character each.
 _ANY_RUN = None
 
 
-@dataclass(frozen=True, slots=True)
-class CharClass:
+class CharClass(msgspec.Struct, frozen=True):
     """``[a-z_]`` or ``[!a-z_]``: one character in (or not in) these inclusive ranges."""
 
     ranges: tuple[tuple[str, str], ...]
@@ -23,8 +23,7 @@ class CharClass:
 _Token = str | CharClass | None
 
 
-@dataclass(frozen=True, slots=True)
-class Glob:
+class Glob(msgspec.Struct, frozen=True):
     """A compiled pattern. ``tokens``: a character, a `CharClass`, or None for any run of characters."""
 
     tokens: tuple[_Token, ...]

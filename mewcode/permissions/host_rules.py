@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?"
 _HOST = re.compile(rf"(?:\*\.)?{_LABEL}(?:\.{_LABEL})*|\*|\[[0-9a-f:.]+\]")
 _PORT = re.compile(r":(\d{1,5})$")
 
 
-@dataclass(frozen=True, slots=True)
-class HostPattern:
+class HostPattern(msgspec.Struct, frozen=True):
     """``host`` in lower case and IDNA; ``*.`` in front means every host below, not the host itself.
 
     ``port`` is empty where the pattern names none: then an allow rule means the default port alone, a deny
@@ -44,8 +44,12 @@ def parse_host_pattern(text: str) -> HostPattern:
         raise ValueError("give the host alone, without 'https://' and path")
     name, port = split_host(text)
     if not name.isascii():
+        # As the web tool spells them (IDNA 2008, UTS 46): a rule must mean the host that is fetched.
+        import idna
+
+        wildcard = "*." if name.startswith("*.") else ""
         try:
-            name = name.encode("idna").decode("ascii")
+            name = wildcard + idna.encode(name[len(wildcard) :], uts46=True).decode("ascii")
         except UnicodeError as error:
             raise ValueError("this is no host name") from error
     if not _HOST.fullmatch(name):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mewcode.core.access import MODES, Mode
+from mewcode.core.access import Mode
 
 # One line each, as `/permissions` and the status line show them.
 DESCRIPTIONS: dict[Mode, str] = {
@@ -28,8 +28,3 @@ def next_mode(mode: Mode) -> Mode:
     """
     circle: tuple[Mode, ...] = ("default", "accept-edits", "plan")
     return circle[(circle.index(mode) + 1) % 3] if mode in circle else "default"
-
-
-def is_mode(text: str) -> bool:
-    """Whether ``text`` names a mode."""
-    return text in MODES

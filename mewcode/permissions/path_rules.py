@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from mewcode.permissions.globs import Glob, escape_segment, segment_glob
 from mewcode.permissions.workspace import Workspace
@@ -21,8 +22,7 @@ _LIMIT = 1000  # characters of a pattern; keeps matching within microseconds
 _Part = Glob | None  # None is `**`
 
 
-@dataclass(frozen=True, slots=True)
-class PathPattern:
+class PathPattern(msgspec.Struct, frozen=True):
     """``base`` tells what ``parts`` are relative to; a part of None is ``**``."""
 
     base: Literal["workspace", "home", "root"]

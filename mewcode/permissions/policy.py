@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from mewcode.core.access import Access, CommandAccess, FetchAccess, Mode, ReadAccess, Verdict, WriteAccess
 from mewcode.permissions.finding import Question, one_question
@@ -71,12 +71,26 @@ class Policy:
             os.path.realpath(user_dir),
         )
 
-    def add_session_rule(self, rule: str) -> None:
-        """Allows what ``rule`` covers until the program ends. Raises ConfigError where it is no rule."""
+    def add_session_rule(self, rule: str, kind: Literal["allow", "ask", "deny"] = "allow") -> None:
+        """Allows what ``rule`` covers until the program ends, or asks for it, or denies it. Raises
+        ConfigError where it is no rule."""
         parsed = Rule.parse(rule)
         old = self._levels.get(SESSION, RuleSet())
-        if parsed not in old.allow:
-            self._levels[SESSION] = RuleSet((*old.allow, parsed), old.ask, old.deny)
+        rules: tuple[Rule, ...] = getattr(old, kind)
+        if parsed not in rules:
+            kinds = {"allow": old.allow, "ask": old.ask, "deny": old.deny, kind: (*rules, parsed)}
+            self._levels[SESSION] = RuleSet(**kinds)
+
+    def remove_session_rule(self, rule: str) -> bool:
+        """Takes a rule of this session back, of whichever kind; False where there is no such rule."""
+        old = self._levels.get(SESSION, RuleSet())
+        kept = {
+            kind: tuple(known for known in getattr(old, kind) if known.text != rule.strip())
+            for kind in ("allow", "ask", "deny")
+        }
+        new = RuleSet(**kept)
+        self._levels[SESSION] = new
+        return new != old
 
     def explain(self) -> list[tuple[str, str, str]]:
         """All rules as (level, kind, rule): deny first, then ask, then allow, as they are looked at."""

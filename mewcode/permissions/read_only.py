@@ -6,8 +6,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from mewcode.permissions.folders import Folders, is_strict_mode
 from mewcode.permissions.read_only_options import GIT, PROGRAMS, Program
@@ -15,8 +16,7 @@ from mewcode.permissions.shell_words import SimpleCommand, Word
 from mewcode.permissions.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
-class Vetting:
+class Vetting(msgspec.Struct, frozen=True):
     """``free``: reads only, and only within the workspace. ``outside``: reads only, but elsewhere or unsure
     where. ``no``: not known to only read. ``recursive``: whole folders are read."""
 
@@ -25,8 +25,7 @@ class Vetting:
     recursive: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Reads:
+class _Reads(msgspec.Struct, frozen=True):
     """The operands that are files; ``recursive`` as in `Vetting`, ``plain_files`` as in `Program`."""
 
     files: tuple[Word, ...] = ()

@@ -7,12 +7,12 @@ BSD, busybox) gives it that same harmless meaning, or refuses it. What is missin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Program:
+
+class Program(msgspec.Struct, frozen=True):
     """``flags``: short options without a value; ``values``: short options with one, which is never a path.
 
     ``longs`` likewise; ``long_values`` only as ``--name=value``, since with a blank some implementations

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from mewcode.core.errors import ConfigError
 from mewcode.permissions.host_rules import HostPattern, parse_host_pattern
@@ -28,8 +29,7 @@ _FORM = re.compile(r"([A-Za-z0-9_-]+\*?)(?:\((.*)\))?", re.DOTALL)
 _MCP = re.compile(r"mcp__[A-Za-z0-9_-]+__(?:[A-Za-z0-9_-]*\*?)")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """``text`` is the rule as it was written; ``pattern`` is None where it is for every use of the tool."""
 
     text: str
@@ -104,8 +104,7 @@ def _pattern(tool: str, inner: str) -> PathPattern | CommandPattern | HostPatter
     return parse_host_pattern(inner) if tool == "web_fetch" else parse_path_pattern(inner)
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSet:
+class RuleSet(msgspec.Struct, frozen=True):
     """The rules of one level."""
 
     allow: tuple[Rule, ...] = ()

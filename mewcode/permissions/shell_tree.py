@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from mewcode.permissions.shell_words import Redirect, SimpleCommand, Word
 
@@ -44,8 +45,7 @@ _NAMED_ESCAPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TreeWalk:
+class TreeWalk(msgspec.Struct, frozen=True):
     """``commands``: all that were seen. ``special``: where those start that the grammar has a kind of its own
     for (``[``, ``export``); of their words only the text is known."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from mewcode.infra.terminal_text import visible_text
 
@@ -31,8 +32,7 @@ _CREDENTIALS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(msgspec.Struct, frozen=True):
     """All paths absolute and resolved. ``user_dir`` is MewCode's own folder, normally ``~/.mewcode``."""
 
     root: str

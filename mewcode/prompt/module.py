@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class PromptModule:
+
+class PromptModule(msgspec.Struct, frozen=True):
     """Parts stand in the prompt by (priority, name). ``stability`` says how long a rendering holds: "fixed"
     for the life of the program, "session" until the next break of the prompt's prefix. ``render`` returns
     the text, empty for none; it may read files and is called once for each building of the prompt."""

@@ -172,20 +172,15 @@ def _assistant_blocks(message: Message) -> Iterator[dict[str, Any]]:
 
 
 def _user_blocks(group: Group, model: ModelInfo) -> list[UserBlock]:
-    results: list[ToolResult] = []
     rest: list[UserBlock] = []
     for message in group.messages:
         for block in message.content:
-            if isinstance(block, ToolResult):
-                results.append(block)
-            elif isinstance(block, Text):
+            if isinstance(block, Text):
                 if not is_blank(block.text):
                     rest.append({"type": "text", "text": block.text})
             elif isinstance(block, Image):
                 rest.append(_image(block, model))
-    order = {call_id: place for place, call_id in enumerate(group.calls)}
-    results.sort(key=lambda result: order.get(result.call_id, len(order)))
-    return [*(_result(result, model) for result in results), *rest]
+    return [*(_result(result, model) for result in group.results()), *rest]
 
 
 def _result(result: ToolResult, model: ModelInfo) -> ToolResultBlockParam:

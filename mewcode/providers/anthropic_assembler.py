@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mewcode.core.codec import decode_json, encode_json
-from mewcode.core.errors import StreamBroken
+from mewcode.core.codec import encode_json
 from mewcode.core.message import Usage
 from mewcode.core.stream import Done, Failed, StopReason, StreamEvent, UsageReport
-from mewcode.providers.assemble import BlockAssembly
+from mewcode.providers.assemble import AnswerAssembler, BlockAssembly, broke_off, data_of
 from mewcode.providers.base import ServerEvent
 from mewcode.providers.failures import error_in_stream
 
@@ -24,39 +23,21 @@ _STOP_REASONS: dict[str, StopReason] = {
 }
 
 
-class AnthropicAssembler:
+class AnthropicAssembler(AnswerAssembler):
     """See `providers.base.Assembler`."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._blocks = BlockAssembly("anthropic")
         # Some imitations give every block the index 0, one after the other: ours count on.
         self._index_of: dict[int, int] = {}
         self._used = 0
         self._usage = Usage()
         self._stop: StopReason | None = None
-        self._ended = False
 
-    def feed(self, event: ServerEvent) -> Iterator[StreamEvent]:
-        if self._ended:
-            return
-        try:
-            data = decode_json(event.data)
-            if not isinstance(data, dict):
-                raise ValueError("no object")
-            events = list(self._take(str(data.get("type") or event.name), data))
-        except (ValueError, TypeError, AttributeError, LookupError) as error:
-            events = [Failed(StreamBroken(f"the model's service sent what cannot be read ({error})"))]
-        for item in events:
-            if isinstance(item, Done | Failed):
-                self._ended = True
-            yield item
-
-    def finish(self) -> Iterator[StreamEvent]:
-        if not self._ended:
-            self._ended = True
-            yield Failed(StreamBroken("the answer broke off before its end", "Try again."))
-
-    def _take(self, kind: str, data: dict[str, Any]) -> Iterator[StreamEvent]:
+    def _take(self, event: ServerEvent) -> Iterator[StreamEvent]:
+        data = data_of(event)
+        kind = str(data.get("type") or event.name)
         if kind == "content_block_delta":
             yield from self._delta(self._index_of.get(int(data["index"]), -1), data["delta"])
         elif kind == "content_block_start":
@@ -72,13 +53,16 @@ class AnthropicAssembler:
             yield self._report(data.get("usage"))
         elif kind == "message_stop":
             if self._stop is None or self._blocks.open_indexes:
-                yield Failed(StreamBroken("the answer broke off before its end", "Try again."))
+                yield broke_off()
             else:
                 yield Done(self._stop, self._usage)
         elif kind == "error":
             yield Failed(error_in_stream(data.get("error")))
         elif kind == "message":
             yield from self._whole(data)
+
+    def _at_end(self) -> Iterator[StreamEvent]:
+        yield broke_off()
 
     def _whole(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
         """The answer of a server that does not stream."""

@@ -1,25 +1,74 @@
-"""The part of assembling an answer that both protocols share: blocks that open, grow and close."""
+"""What both protocols share in assembling an answer: when it ends, and blocks that open, grow and close."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from mewcode.core.codec import clean_text, decode_json
+from mewcode.core.errors import StreamBroken
 from mewcode.core.ids import new_call_id
 from mewcode.core.message import Text, Thinking, ToolCall
-from mewcode.core.stream import BlockDelta, BlockEnd, BlockKind, BlockStart, StreamEvent
+from mewcode.core.stream import BlockDelta, BlockEnd, BlockKind, BlockStart, Done, Failed, StreamEvent
+from mewcode.providers.base import ServerEvent
 
 _SHOWN_OF_INVALID = 2_000
 
 
-@dataclass(slots=True)
-class _OpenBlock:
+class AnswerAssembler(ABC):
+    """`providers.base.Assembler` for both protocols: ends once, and takes what makes no sense for a broken
+    stream. Each says in `_take` what an event means, and in `_at_end` what the body's end does."""
+
+    def __init__(self) -> None:
+        self._ended = False
+
+    def feed(self, event: ServerEvent) -> Iterator[StreamEvent]:
+        if self._ended:
+            return
+        try:
+            events = list(self._take(event))
+        except (ValueError, TypeError, AttributeError, LookupError) as error:
+            events = [Failed(StreamBroken(f"the model's service sent what cannot be read ({error})"))]
+        for item in events:
+            if isinstance(item, Done | Failed):
+                self._ended = True
+            yield item
+
+    def finish(self) -> Iterator[StreamEvent]:
+        if not self._ended:
+            self._ended = True
+            yield from self._at_end()
+
+    @abstractmethod
+    def _take(self, event: ServerEvent) -> Iterator[StreamEvent]:
+        """The events that this one completes. May raise what reading data of an unknown form raises."""
+
+    @abstractmethod
+    def _at_end(self) -> Iterator[StreamEvent]:
+        """The events when the body ends before a `Done` or `Failed` came."""
+
+
+def broke_off() -> Failed:
+    """The end of an answer that is not whole."""
+    return Failed(StreamBroken("the answer broke off before its end", "Try again."))
+
+
+def data_of(event: ServerEvent) -> dict[str, Any]:
+    """The object that an event carries; raises ValueError where it is none."""
+    data = decode_json(event.data)
+    if not isinstance(data, dict):
+        raise ValueError("no object")
+    return data
+
+
+class _OpenBlock(msgspec.Struct):
     kind: BlockKind
     call_id: str = ""
     name: str = ""
-    parts: list[str] = field(default_factory=list)
+    parts: list[str] = []
     signature: str = ""
     redacted: str = ""
 

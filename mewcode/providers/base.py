@@ -42,6 +42,9 @@ class ModelRequest(msgspec.Struct, frozen=True):
 
 
 class HttpRequest(msgspec.Struct, frozen=True):
+    """A request ready to be sent. ``headers`` hold the key: they are never logged or shown. An empty ``body``
+    means none."""
+
     method: Literal["GET", "POST"]
     url: str
     headers: dict[str, str]
@@ -72,11 +75,18 @@ class WireProtocol(Protocol):
 
     name: str
 
-    def build(self, request: ModelRequest, endpoint: Endpoint) -> HttpRequest: ...
+    def build(self, request: ModelRequest, endpoint: Endpoint) -> HttpRequest:
+        """The streaming request, for any conversation, one that another protocol's model began included.
+        What says the same has the same body to the byte."""
+        ...
 
-    def assembler(self) -> Assembler: ...
+    def assembler(self) -> Assembler:
+        """A new one, for one answer."""
+        ...
 
-    def models_request(self, endpoint: Endpoint) -> HttpRequest: ...
+    def models_request(self, endpoint: Endpoint) -> HttpRequest:
+        """The request for the list of models."""
+        ...
 
 
 class Provider(Protocol):

@@ -97,7 +97,7 @@ class CloudProvider:
     def _sdk_client(self) -> CloudClient:
         import anthropic
 
-        from mewcode.providers.transport import trust_context
+        from mewcode.providers.transport import tls_context
 
         settings: dict[str, Any] = {
             "base_url": self._endpoint.base_url or None,
@@ -106,7 +106,7 @@ class CloudProvider:
             "timeout": _TIMEOUT,
         }
         if not self._endpoint.base_url.startswith("http://"):
-            settings["http_client"] = anthropic.DefaultAsyncHttpxClient(verify=trust_context())
+            settings["http_client"] = anthropic.DefaultAsyncHttpxClient(verify=tls_context())
         if self._cloud == "bedrock":
             return anthropic.AsyncAnthropicBedrock(api_key=self._endpoint.api_key or None, **settings)
         return anthropic.AsyncAnthropicVertex(access_token=self._endpoint.api_key or None, **settings)

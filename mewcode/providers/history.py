@@ -14,7 +14,7 @@ from operator import is_
 import msgspec
 
 from mewcode.core.codec import encode_json
-from mewcode.core.message import Message, Text, Thinking
+from mewcode.core.message import Message, Text, Thinking, ToolResult
 
 
 def is_blank(text: str) -> bool:
@@ -32,6 +32,15 @@ class Group(msgspec.Struct, frozen=True, gc=False):
     messages: tuple[Message, ...]
     calls: tuple[str, ...]
     end: int
+
+    def results(self) -> list[ToolResult]:
+        """The tool results in the order of their calls; those that answer none come last."""
+        found = [
+            block for message in self.messages for block in message.content if isinstance(block, ToolResult)
+        ]
+        order = {call_id: place for place, call_id in enumerate(self.calls)}
+        found.sort(key=lambda result: order.get(result.call_id, len(order)))
+        return found
 
 
 def groups_of(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mewcode.core.codec import decode_json
 from mewcode.core.errors import StreamBroken
 from mewcode.core.message import Usage
 from mewcode.core.stream import BlockKind, Done, Failed, StopReason, StreamEvent, UsageReport
-from mewcode.providers.assemble import BlockAssembly
+from mewcode.providers.assemble import AnswerAssembler, BlockAssembly, broke_off, data_of
 from mewcode.providers.base import ServerEvent
 from mewcode.providers.failures import error_in_stream
 from mewcode.providers.inline_thinking import ThinkTagSplitter
@@ -31,11 +30,12 @@ _STOP_REASONS: dict[str, StopReason] = {
 _BROKEN = ("error", "network_error", "insufficient_system_resource", "abort")
 
 
-class OpenAIChatAssembler:
+class OpenAIChatAssembler(AnswerAssembler):
     """See `providers.base.Assembler`. The answer is whole when a finish reason has come; `Done` waits for
     the end of the stream, since the usage may follow."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._blocks = BlockAssembly("openai")
         self._calls = CallAssembly(self._blocks, self._next_index)
         self._inline = ThinkTagSplitter()
@@ -44,32 +44,12 @@ class OpenAIChatAssembler:
         self._usage = Usage()
         self._finish = ""
         self._refused = False
-        self._ended = False
-
-    def feed(self, event: ServerEvent) -> Iterator[StreamEvent]:
-        if self._ended:
-            return
-        try:
-            events = list(self._take(event))
-        except (ValueError, TypeError, AttributeError, LookupError) as error:
-            events = [Failed(StreamBroken(f"the model's service sent what cannot be read ({error})"))]
-        for item in events:
-            if isinstance(item, Done | Failed):
-                self._ended = True
-            yield item
-
-    def finish(self) -> Iterator[StreamEvent]:
-        if not self._ended:
-            self._ended = True
-            yield from self._end()
 
     def _take(self, event: ServerEvent) -> Iterator[StreamEvent]:
         if event.data.strip() == b"[DONE]":
-            yield from self._end()
+            yield from self._at_end()
             return
-        data = decode_json(event.data)
-        if not isinstance(data, dict):
-            raise ValueError("no object")
+        data = data_of(event)
         choices = data.get("choices")
         if (error := _error_of(data, event.name)) is not None:
             yield Failed(error_in_stream(error))
@@ -80,7 +60,7 @@ class OpenAIChatAssembler:
         if event.name == "whole":
             # Complete as JSON, an answer is complete; one without a choice is none.
             self._finish = self._finish or ("stop" if choices else "")
-            yield from self._end()
+            yield from self._at_end()
 
     def _choice(self, choice: dict[str, Any]) -> Iterator[StreamEvent]:
         delta = choice.get("delta") or choice.get("message") or {}
@@ -130,9 +110,9 @@ class OpenAIChatAssembler:
         self._used += 1
         return self._used - 1
 
-    def _end(self) -> Iterator[StreamEvent]:
+    def _at_end(self) -> Iterator[StreamEvent]:
         if not self._finish:
-            yield Failed(StreamBroken("the answer broke off before its end", "Try again."))
+            yield broke_off()
         elif self._finish in _BROKEN:
             yield Failed(StreamBroken(f"the model's service broke off its answer ({self._finish})"))
         else:

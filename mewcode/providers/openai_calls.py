@@ -7,22 +7,22 @@ index, the id or both, repeat id and name, send all calls under index 0, or weav
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from mewcode.core.codec import decode_json, encode_json
 from mewcode.core.stream import StreamEvent
 from mewcode.providers.assemble import BlockAssembly
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(msgspec.Struct):
     """``block`` is None until the name is known: a block begins with it."""
 
     id: str
     name: str
     block: int | None = None
-    arguments: list[str] = field(default_factory=list)
+    arguments: list[str] = []
 
     @property
     def is_complete(self) -> bool:

@@ -175,14 +175,12 @@ def _assistant(group: Group, model: ModelInfo, *, demanding: bool) -> AssistantM
 
 def _others(group: Group, model: ModelInfo) -> Iterator[ToolMessage | UserMessage]:
     """The results of one answer in the order of its calls, then what else was said to the model."""
-    results: list[ToolResult] = []
+    results = group.results()
     texts: list[str] = []
     images: list[Image] = []
     for message in group.messages:
         for block in message.content:
-            if isinstance(block, ToolResult):
-                results.append(block)
-            elif isinstance(block, Text):
+            if isinstance(block, Text):
                 if not is_blank(block.text):
                     texts.append(block.text)
             elif isinstance(block, Image):
@@ -193,8 +191,6 @@ def _others(group: Group, model: ModelInfo) -> Iterator[ToolMessage | UserMessag
     if not results:
         yield from _user(texts, images)
         return
-    order = {call_id: place for place, call_id in enumerate(group.calls)}
-    results.sort(key=lambda result: order.get(result.call_id, len(order)))
     told: list[ToolMessage] = [
         {"role": "tool", "tool_call_id": result.call_id, "content": _result_text(result, model)}
         for result in results

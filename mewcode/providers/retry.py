@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+
+import msgspec
 
 from mewcode.core.errors import ProviderError
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(msgspec.Struct, frozen=True):
     """Seconds throughout. The waits double from ``base`` to ``cap``, with up to a quarter taken off so that
     many clients do not come back at once. Eight attempts wait about two minutes in all, which outlasts the
     usual overload. A service's own Retry-After is obeyed up to ``longest_wait``; beyond it, waiting in

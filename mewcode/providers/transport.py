@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
-from mewcode.core.errors import BadRequest, ProviderError
+from mewcode.core.errors import BadRequest, ConfigError, ProviderError
 from mewcode.infra.terminal_text import safe_line
 from mewcode.providers.base import HttpRequest
 from mewcode.providers.failures import connection_error, error_from_response
@@ -62,7 +62,7 @@ class Transport:
             import httpx
 
             self._client = httpx.AsyncClient(
-                verify=trust_context() if _needs_tls(url) else False,
+                verify=tls_context() if _needs_tls(url) else False,
                 timeout=httpx.Timeout(
                     connect=_CONNECT_TIMEOUT, read=self._read_timeout, write=_WRITE_TIMEOUT, pool=None
                 ),
@@ -126,24 +126,14 @@ def _needs_tls(url: str) -> bool:
     return any(os.environ.get(name, "").startswith("https://") for name in proxies)
 
 
-def trust_context() -> ssl.SSLContext:
-    """The system's trust store, with a company's CA from ``SSL_CERT_FILE`` or ``SSL_CERT_DIR`` added.
-
-    Raises `BadRequest` where that cannot be read."""
+def tls_context() -> ssl.SSLContext:
+    """`infra.trust_store.trust_context` of this process's environment. Raises `BadRequest` where a
+    certificate cannot be read."""
     import os
-    import ssl
 
-    import truststore
+    from mewcode.infra.trust_store import trust_context
 
-    context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    cafile = os.environ.get("SSL_CERT_FILE")
-    capath = os.environ.get("SSL_CERT_DIR")
-    if cafile or capath:
-        try:
-            context.load_verify_locations(cafile=cafile or None, capath=capath or None)
-        except OSError as error:
-            raise BadRequest(
-                f"the certificates in {cafile or capath} cannot be read: {error.strerror or error}",
-                "Correct or unset SSL_CERT_FILE and SSL_CERT_DIR.",
-            ) from error
-    return context
+    try:
+        return trust_context(os.environ)
+    except ConfigError as error:
+        raise BadRequest(error.message, error.hint) from error

@@ -31,20 +31,6 @@ class FileCalls:
         getattr(os, "fdatasync", os.fsync)(descriptor)
 
 
-def make_private_folders(folder: Path, calls: FileCalls) -> None:
-    """Makes ``folder`` and what is missing above it, all 0700. Raises OSError."""
-    missing = []
-    while not folder.is_dir():
-        missing.append(folder)
-        folder = folder.parent
-    for path in reversed(missing):
-        try:
-            calls.make_folder(path)
-        except FileExistsError:
-            if not path.is_dir():
-                raise
-
-
 class AppendFile:
     """One open file. `append` puts a record at its end or raises OSError; then it can be tried again.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections import deque
@@ -15,7 +14,8 @@ import msgspec
 from mewcode.core.errors import SessionBusy, SessionError
 from mewcode.core.ids import new_id
 from mewcode.core.message import Message
-from mewcode.sessions.append_file import CONVERSATION, AppendFile, FileCalls, make_private_folders
+from mewcode.infra.paths import private_dir
+from mewcode.sessions.append_file import CONVERSATION, AppendFile, FileCalls
 from mewcode.sessions.lock import SessionLock
 from mewcode.sessions.record import decode_line, encode_message, encode_record, session_record
 from mewcode.sessions.sync_thread import SyncThread
@@ -141,11 +141,6 @@ class SessionWriter:
     def folder(self) -> Path:
         return self._folder
 
-    @property
-    def unsaved(self) -> int:
-        """How many records wait in memory for a disk that takes them."""
-        return len(self._backlog) if self._started else 0
-
     def append(self, message: Message, *, sync: bool = False) -> None:
         """Adds one message, as one record. With ``sync`` it is made durable soon, in another thread."""
         if not message.id:
@@ -268,7 +263,7 @@ class SessionWriter:
     def _make_folder(self) -> None:
         if self._prepare is not None:
             self._prepare()
-        make_private_folders(self._folder.parent, self._calls)
+        private_dir(self._folder.parent, self._calls.make_folder)
         while True:
             try:
                 self._calls.make_folder(self._folder)
@@ -288,24 +283,6 @@ class SessionWriter:
     def _session_line(self) -> bytes:
         seal = self._seal(self.id) if self._seal is not None else ""
         return encode_record(session_record(self.id, ts=self._now(), seal=seal, **self._about))
-
-
-async def open_waiting(
-    folder: Path,
-    seconds: float,
-    *,
-    parent: str | msgspec.UnsetType | None = msgspec.UNSET,
-    **options: Unpack[WriterOptions],
-) -> SessionWriter:
-    """`SessionWriter.open`, waiting for up to ``seconds`` without holding up the event loop."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            return SessionWriter.open(folder, parent=parent, **options)
-        except SessionBusy:
-            if time.monotonic() >= deadline:
-                raise
-        await asyncio.sleep(_POLL)
 
 
 def _because(error: OSError) -> str:

@@ -41,6 +41,12 @@ def list_sessions(sessions_dir: Path) -> list[SessionInfo]:
     return [SessionInfo(path.name, path, updated, size, _first_prompt(path)) for updated, size, path in found]
 
 
+def list_recent(sessions_dir: Path, since: float) -> list[Path]:
+    """The folders of the sessions that were written since a moment (Unix time), the newest first."""
+    found = sorted(_scan(sessions_dir), key=_age, reverse=True)
+    return [path for updated, _, path in found if updated >= since]
+
+
 def find_session(sessions_dir: Path, wanted: str) -> Path:
     """The session of that id or unique beginning of an id; raises SessionError, naming what there is.
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from mewcode.core.codec import decode_json, encode_json
 from mewcode.core.errors import SessionBusy
+from mewcode.infra.locks import try_lock
 
 LOCK_FILE = "conversation.lock"
-# What flock says where the file system has no locks; the conversation is saved without one then.
-_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL}
 _INFO_LIMIT = 4096
 _TRIES = 10
 
@@ -30,13 +29,15 @@ class SessionLock:
     @classmethod
     def take(cls, folder: Path, *, since: float) -> SessionLock:
         """Raises SessionBusy where another process (or another writer of this one) holds it, and OSError
-        where the lock file cannot be made. ``since`` is the Unix time that others are told."""
+        where the lock file cannot be made. ``since`` is the Unix time that others are told. Where the file
+        system has no locks, the conversation is saved without one."""
         path = folder / LOCK_FILE
         for _ in range(_TRIES):
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
             lock = cls(os.open(path, flags, 0o600), path)
             try:
-                lock._lock()
+                if not try_lock(lock._descriptor):
+                    raise _busy(folder, lock._descriptor)
                 if lock.in_place():
                     lock._write_owner(since)
                     return lock
@@ -45,17 +46,6 @@ class SessionLock:
                 raise
             lock.release()  # the file was replaced between open and lock: that one is worth nothing
         raise OSError(f"{path} is replaced all the time")
-
-    def _lock(self) -> None:
-        import fcntl  # not there on Windows, where this module must still import
-
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise _busy(self._path.parent, self._descriptor) from None
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise
 
     def _write_owner(self, since: float) -> None:
         # platform and socket take milliseconds to import

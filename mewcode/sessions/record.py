@@ -9,7 +9,8 @@ message and where it changes. Control records:
     {"type": "state", "ts", "mode"?, "model"?, "provider"?}
                                                       a change in mid-session
     {"type": "usage", "ts", "models": {model: tokens}, "cost_usd"}
-                                                      the totals of all that stands before it
+                                                      the totals of all that stands before it; "carried": true
+                                                      where another session had used them
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ from mewcode.tools.base import Tool, ToolContext, ToolSession
 
 
 class Choice(Struct, frozen=True, forbid_unknown_fields=True):
+    """An answer that the user may pick."""
+
     label: Annotated[str, Meta(description="The choice, in one to five words.", min_length=1, max_length=120)]
     description: Annotated[
         str, Meta(description="What it means or leads to, in one sentence.", max_length=500)
@@ -20,6 +22,8 @@ class Choice(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AskUserArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """A question to the user, with two to four answers; they may also answer in their own words."""
+
     question: Annotated[str, Meta(description="One complete question.", min_length=1, max_length=2000)]
     choices: Annotated[
         list[Choice],

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
 
 
-@dataclass(slots=True)
-class ToolSession:
+class ToolSession(msgspec.Struct):
     """What tools share for the length of a session.
 
     ``root`` is the workspace's top, ``cwd`` the folder MewCode was started in: relative paths of the file
@@ -43,7 +41,7 @@ class ToolSession:
     add_dirs: tuple[Path, ...] = ()
     vision: bool = False
     may_read: Callable[[Path], bool] | None = None
-    todos: list[TodoItem] = field(default_factory=list)
+    todos: list[TodoItem] = []
 
     def resolve(self, path: str) -> Path:
         """The absolute, symlink-free path that the model means: ``~`` expanded, relative to ``cwd``."""
@@ -61,8 +59,7 @@ class ToolSession:
 AskUser = Callable[[Question], Awaitable[str | None]]
 
 
-@dataclass(slots=True)
-class ToolContext:
+class ToolContext(msgspec.Struct):
     """One call's surroundings.
 
     ``progress`` may be called from the event loop at any time with new output, already safe to show; it

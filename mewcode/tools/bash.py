@@ -18,6 +18,8 @@ from mewcode.tools.shell_session import Finished, ShellSession
 
 
 class BashArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """A command for the session's shell. Limits of time are seconds; see `shell_session` for the bounds."""
+
     command: Annotated[str, Meta(description="The command, for bash. It gets no input.", min_length=1)]
     timeout: Annotated[
         float | None,

@@ -17,6 +17,8 @@ MAX_WAIT = 60.0
 
 
 class BashOutputArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """A background process by its id (all without one), and seconds to wait for news, 60 at most."""
+
     id: Annotated[str | None, Meta(description="The process, such as bg1. Left out: list all of them.")] = (
         None
     )

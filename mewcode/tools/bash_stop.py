@@ -13,6 +13,8 @@ from mewcode.tools.bash_output import find_process, status_words
 
 
 class BashStopArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """A background process by its id."""
+
     id: Annotated[str, Meta(description="The process, such as bg1.")]
 
 

@@ -22,12 +22,16 @@ from mewcode.tools.text_file import EDIT_LIMIT, TextFile, load_text_file
 
 
 class Edit(Struct, frozen=True, forbid_unknown_fields=True):
+    """One replacement: ``old_text`` must stand in the file once, unless all are replaced."""
+
     old_text: Annotated[str, Meta(description="The text to replace, exactly as it stands in the file.")]
     new_text: Annotated[str, Meta(description="The text to put there; empty to delete.")]
     replace_all: Annotated[bool, Meta(description="Replace every occurrence. Default: false.")] = False
 
 
 class EditFileArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """A file that was read before, and up to 200 edits, of which all apply or none."""
+
     path: Annotated[str, Meta(description="The file, absolute or relative to the working folder.")]
     edits: Annotated[
         list[Edit],

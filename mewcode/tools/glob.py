@@ -25,6 +25,8 @@ _HELD = 100_000
 
 
 class GlobArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """A path pattern, below the folder ``path``."""
+
     pattern: Annotated[str, Meta(description="Such as `**/*.py` or `src/**/test_*.ts`.", min_length=1)]
     path: Annotated[str, Meta(description="The folder to search. Default: the working folder.")] = "."
 

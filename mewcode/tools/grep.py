@@ -34,6 +34,8 @@ _SIMPLE_NAME = r"[\w.*?{},\[\]+-]+"
 
 
 class GrepArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """A regular expression and where to look for it, with 2,000 lines of output at most."""
+
     pattern: Annotated[str, Meta(description="The regular expression.", min_length=1)]
     path: Annotated[str, Meta(description="A folder or file. Default: the working folder.")] = "."
     glob: Annotated[str, Meta(description="Only files of this name: `*.py`, `src/**/*.ts`.")] = ""

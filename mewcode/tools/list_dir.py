@@ -30,6 +30,8 @@ _SHOWN = 500
 
 
 class ListDirArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """A folder to list."""
+
     path: Annotated[str, Meta(description="The folder. Default: the working folder.")] = "."
 
 

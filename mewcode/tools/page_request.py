@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mewcode._version import __version__
-from mewcode.core.errors import ToolError
+from mewcode.core.errors import ConfigError, ToolError
 from mewcode.tools.address_check import WebAddress
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ async def get(
 
     proxy = proxy_of(address, environ)
     targets = await _checked_targets(address, allow, resolve, behind_proxy=bool(proxy))
-    context = _tls() if address.scheme == "https" else False
+    context = _tls(environ) if address.scheme == "https" else False
     # The bare transport: a client would judge redirects, keep cookies and read the environment on its own.
     async with httpx.AsyncHTTPTransport(verify=context, proxy=proxy or None, trust_env=False) as transport:
         for number, target in enumerate(targets, 1):
@@ -202,13 +202,14 @@ def proxy_of(address: WebAddress, environ: Mapping[str, str]) -> str:
     return proxy if "://" in proxy else f"http://{proxy}"
 
 
-def _tls() -> ssl.SSLContext:
+def _tls(environ: Mapping[str, str]) -> ssl.SSLContext:
     """Trusts what the system trusts, a company's own authority included."""
-    import ssl
+    from mewcode.infra.trust_store import trust_context
 
-    import truststore
-
-    return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        return trust_context(environ)
+    except ConfigError as error:
+        raise ToolError(f"No page can be fetched: {error.message}. The user must correct that.") from error
 
 
 def _reason(error: BaseException) -> str:

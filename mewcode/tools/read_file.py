@@ -39,6 +39,8 @@ _ENDINGS = {"\r\n": "lines end in \\r\\n", "\r": "lines end in \\r"}
 
 
 class ReadFileArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """A file, and which of its lines, counted from 1 (0 is taken for 1)."""
+
     path: Annotated[str, Meta(description="The file, absolute or relative to the working folder.")]
     offset: Annotated[int, Meta(description="First line to read, counted from 1. Default: 1.", ge=0)] = 1
     limit: Annotated[int, Meta(description=f"Most lines to read. Default: {DEFAULT_LINES}.", ge=1)] = (

@@ -46,23 +46,9 @@ class ReadTable:
         digest = digest_of(data) if data is not None and len(data) <= HASH_LIMIT else ""
         self._states[str(path)] = FileState(status.st_mtime_ns, status.st_size, digest)
 
-    def check(self, path: Path) -> None:
-        """Raises `ToolError` where the file was never read, or its content is another since."""
-        state = self._known(path)
-        try:
-            status = path.stat()
-            if (status.st_mtime_ns, status.st_size) == (state.mtime_ns, state.size):
-                return
-            if status.st_size == state.size and state.digest and digest_of(path.read_bytes()) == state.digest:
-                return  # touched, or written with the same text
-        except FileNotFoundError as error:
-            raise ToolError(f"{path} was removed since it was read.") from error
-        except OSError as error:
-            raise ToolError(f"{path} cannot be checked: {error.strerror}.") from error
-        raise _changed(path)
-
     def check_data(self, path: Path, status: os.stat_result, data: bytes) -> None:
-        """As `check`, for a file just read as ``data``: certain, where times are too coarse to tell."""
+        """For a file just read as ``data``: raises `ToolError` where it was never read before, or its content
+        is another since. A file too large to hash is known by its size and time alone."""
         state = self._known(path)
         if state.digest:
             same = len(data) == state.size and digest_of(data) == state.digest
@@ -72,7 +58,7 @@ class ReadTable:
             raise _changed(path)
 
     def export(self) -> dict[str, dict[str, Any]]:
-        """The table as plain data, for `restore`."""
+        """The table as plain data, for `restore`: a session that is continued knows what it had read."""
         return {path: msgspec.to_builtins(state) for path, state in self._states.items()}
 
     @classmethod

@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 
 from mewcode.core.errors import ToolError
-from mewcode.core.ids import new_id
+from mewcode.infra.atomic import sync_dir, temporary_name, write_all
 from mewcode.tools.file_access import parent_folder, refuse_special
 from mewcode.tools.text_file import TextFile
 
@@ -39,7 +39,7 @@ def create_file(path: Path, data: bytes, shown: str) -> os.stat_result:
     """Makes a file that does not exist, with its folders, by the umask, and returns its state. Raises
     `ToolError` where one appeared meanwhile, OSError otherwise; no half file is left."""
     with parent_folder(path, make=True) as folder:
-        temporary = _temporary_name(path.name)
+        temporary = temporary_name(path.name)
         try:
             _write_new(temporary, data, folder, 0o666)
             _link_new(temporary, path.name, data, folder)
@@ -63,15 +63,11 @@ def _link_new(temporary: str, name: str, data: bytes, folder: int) -> None:
         _write_new(name, data, folder, 0o666)
 
 
-def _temporary_name(name: str) -> str:
-    return f".{name[:40]}.{new_id(8)}.tmp"
-
-
 def _write_new(name: str, data: bytes, folder: int, mode: int) -> None:
     descriptor = os.open(name, _CREATE, mode, dir_fd=folder)
     try:
         try:
-            _write_all(descriptor, data)
+            write_all(descriptor, data)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -83,7 +79,7 @@ def _write_new(name: str, data: bytes, folder: int, mode: int) -> None:
 def _by_rename(old: TextFile, data: bytes, folder: int, shown: str) -> bool:
     """False, with nothing done, where the new file could not have the old one's owner."""
     name, status = old.path.name, old.status
-    temporary = _temporary_name(name)
+    temporary = temporary_name(name)
     descriptor = os.open(temporary, _CREATE, 0o600, dir_fd=folder)
     try:
         try:
@@ -93,7 +89,7 @@ def _by_rename(old: TextFile, data: bytes, folder: int, shown: str) -> bool:
                     os.fchown(descriptor, status.st_uid, status.st_gid)
                 except PermissionError:
                     return False
-            _write_all(descriptor, data)
+            write_all(descriptor, data)
             _copy_attributes(name, descriptor, folder)
             os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
             os.fsync(descriptor)
@@ -147,7 +143,7 @@ def _overwrite_or_restore(descriptor: int, data: bytes, old: bytes) -> bool:
 
 def _keep_copy(old: TextFile, folder: int) -> tuple[str, int | None]:
     """A copy of the old text beside the file, else in the system's folder for temporary files."""
-    name = _temporary_name(old.path.name)
+    name = temporary_name(old.path.name)
     try:
         _write_new(name, old.data, folder, 0o600)
     except PermissionError:
@@ -155,7 +151,7 @@ def _keep_copy(old: TextFile, folder: int) -> tuple[str, int | None]:
 
         descriptor, name = tempfile.mkstemp(prefix="mewcode-", suffix=".tmp")
         try:
-            _write_all(descriptor, old.data)
+            write_all(descriptor, old.data)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -178,15 +174,9 @@ def _reserve(descriptor: int, size: int, old_size: int) -> None:
 
 def _overwrite(descriptor: int, data: bytes) -> None:
     os.lseek(descriptor, 0, os.SEEK_SET)
-    _write_all(descriptor, data)
+    write_all(descriptor, data)
     os.ftruncate(descriptor, len(data))
     os.fsync(descriptor)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
 
 
 def _copy_attributes(name: str, descriptor: int, folder: int) -> None:
@@ -245,12 +235,6 @@ def _remove(name: str, folder: int | None) -> None:
 def _sync_folder(folder: int) -> None:
     """Makes a new name durable. ``folder`` may be a descriptor that cannot sync, so it is opened anew."""
     try:
-        descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+        sync_dir(".", folder)
     except OSError:  # a folder that may be written but not listed
         return
-    try:
-        os.fsync(descriptor)
-    except OSError:  # some network and FUSE file systems refuse to sync a folder
-        return
-    finally:
-        os.close(descriptor)

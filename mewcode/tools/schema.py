@@ -1,7 +1,7 @@
 """The JSON schema of a tool's arguments, as every provider takes it.
 
 Inlined (some servers know no ``$ref``), without titles, without ``null`` for what is optional (leave it out
-instead), and with descriptions kept.
+instead), and with the descriptions of the fields kept. A struct's docstring is for who reads the code.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ _DEEPEST = 12
 def schema_of(args_type: type[msgspec.Struct]) -> dict[str, Any]:
     """The schema of a struct, made once per process; do not change it."""
     (root,), components = msgspec.json.schema_components([args_type])
+    for component in components.values():
+        component.pop("description", None)  # the docstring
     schema = _inline(root, components, 0)
     assert isinstance(schema, dict)
     schema.setdefault("properties", {})

@@ -233,13 +233,6 @@ class ShellSession:
             for group in list(self._foreground):
                 group.close()
 
-    def kill_all(self) -> None:
-        """SIGKILL to everything that runs, at once: for a signal handler or a dying terminal."""
-        for group in list(self._foreground):
-            group.signal(signal.SIGKILL)
-        for process in list(self.background.values()):
-            process.signal(signal.SIGKILL)
-
     def _start(
         self,
         command: str,

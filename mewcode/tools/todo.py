@@ -12,6 +12,8 @@ from mewcode.tools.base import Tool, ToolContext
 
 
 class TodoEntry(Struct, frozen=True, forbid_unknown_fields=True):
+    """A step of the plan, as the model states it."""
+
     text: Annotated[
         str, Meta(description="What is to be done, in a few words.", min_length=1, max_length=500)
     ]
@@ -21,6 +23,8 @@ class TodoEntry(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TodoArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole plan, up to 100 steps."""
+
     items: Annotated[
         list[TodoEntry],
         Meta(description="The whole list, in order; it replaces the one before.", max_length=100),

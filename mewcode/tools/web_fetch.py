@@ -31,6 +31,8 @@ _FENCE = r"(?i)<(?=\s*/?\s*web_page)"
 
 
 class WebFetchArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """A page of the public web."""
+
     url: Annotated[str, Meta(description="The whole address, http or https.", min_length=1)]
 
 

@@ -25,6 +25,8 @@ _LARGEST = 10 * 1024 * 1024
 
 
 class WriteFileArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    """A file, new or read before, and its whole new text."""
+
     path: Annotated[str, Meta(description="The file, absolute or relative to the working folder.")]
     content: Annotated[str, Meta(description="The whole text of the file.")]
 

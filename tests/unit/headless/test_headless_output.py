@@ -59,7 +59,7 @@ def result(text: str = "The answer.", **fields: object) -> RunResult:
 def play(kind: str, *events: AgentEvent, out: io.StringIO | None = None) -> tuple[str, str]:
     """What a run with these events writes: standard output, standard error."""
     out, err = out or io.StringIO(), io.StringIO()
-    output: Output = KINDS[kind](out, err)
+    output: Output = StreamJsonOutput(out) if kind == "stream-json" else KINDS[kind](out, err)
     output.begin(FACTS)
     for event in events:
         output.event(event)

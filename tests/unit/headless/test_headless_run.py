@@ -87,7 +87,7 @@ def test_a_prompt_that_cannot_be_read_is_a_turn_that_failed() -> None:
 
 def test_stream_json_has_one_result_for_a_bad_first_line() -> None:
     out = io.StringIO()
-    code, _ = run(ScriptedProvider(), UsageError("bad"), output=StreamJsonOutput(out, io.StringIO()))
+    code, _ = run(ScriptedProvider(), UsageError("bad"), output=StreamJsonOutput(out))
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
     assert [line["type"] for line in lines] == ["init", "result"]
     assert (lines[1]["error"], lines[1]["session_id"], code) == ("bad", "sample", 2)

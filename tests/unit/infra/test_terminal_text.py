@@ -159,6 +159,9 @@ def test_what_a_person_must_judge_is_spelt_out():
     assert visible_text("rm -rf x\recho hi\x1b[8m\u202e\n\ttail") == (
         "rm -rf x\\recho hi\\x1b[8m\\u202e\n\ttail"
     )
+    # A zero-width space is text where it is shown, and a trap where it is judged.
+    assert visible_text("pay\u200bload") == "pay\\u200bload"
+    assert safe_text("pay\u200bload") == "pay\u200bload"
 
 
 @settings(max_examples=200, deadline=None)

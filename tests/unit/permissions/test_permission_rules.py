@@ -161,3 +161,13 @@ def test_bash_without_a_pattern_covers_words_but_not_redirections(decide) -> Non
     assert decide("sudo rm -rf /tmp/x", "bash") == "allow"
     for command in ("$X", "a=1 b", "cat > f", "cat '", "tee .git/config", "cat > ~/.bashrc"):
         assert decide(command, "bash") == "ask"
+
+
+@pytest.mark.parametrize("host", ["straße.de", "例え.jp", "bücher.example"])
+def test_a_host_of_any_script_is_the_one_that_is_fetched(host: str) -> None:
+    from mewcode.permissions.host_rules import parse_host_pattern
+    from mewcode.tools.address_check import parse_address
+
+    fetched = parse_address(f"https://{host}/x").netloc
+    assert parse_host_pattern(host).host == fetched
+    assert parse_host_pattern(f"*.{host}").host == f"*.{fetched}"

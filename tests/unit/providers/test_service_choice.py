@@ -101,6 +101,37 @@ def test_an_unknown_provider_is_an_error_that_names_the_known() -> None:
     assert "anthropic, openai, bedrock, vertex, work" in raised.value.hint
 
 
+def test_a_service_known_by_name_needs_its_key_alone() -> None:
+    found = choose("deepseek", environ={"DEEPSEEK_API_KEY": "dk", **OPENAI})
+    assert found == Service("deepseek", "openai", Endpoint("https://api.deepseek.com/v1", "dk"))
+    with pytest.raises(NotConfigured, match="DEEPSEEK_API_KEY is not set"):
+        choose("deepseek", environ=OPENAI)
+    assert choose("ollama").endpoint == Endpoint("http://127.0.0.1:11434/v1")
+
+
+def test_a_kept_key_is_asked_for_where_the_environment_has_none() -> None:
+    asked = []
+
+    def find_key(name: str, base_url: str) -> str | None:
+        asked.append((name, base_url))
+        return {"groq": "kept", "anthropic": "kept"}.get(name)
+
+    def chosen(wanted: str, **environ: str) -> Endpoint:
+        return choose_service(wanted, None, {}, environ, lambda: None, find_key).endpoint
+
+    assert chosen("groq").api_key == "kept"
+    assert chosen("anthropic") == Endpoint("https://api.anthropic.com", "kept")
+    assert chosen("anthropic", ANTHROPIC_AUTH_TOKEN="at") == Endpoint(
+        "https://api.anthropic.com", "at", bearer=True
+    )
+    assert asked == [
+        ("groq", "https://api.groq.com/openai/v1"), ("anthropic", "https://api.anthropic.com"),
+    ]  # fmt: skip
+    assert chosen("bedrock").api_key == "", "a cloud has its own credentials"
+    with pytest.raises(NotConfigured):
+        chosen("mistral")
+
+
 @pytest.mark.parametrize("cloud", ["bedrock", "vertex"])
 def test_a_cloud_has_its_own_credentials(cloud: str) -> None:
     assert choose(cloud, environ=ANTHROPIC) == Service(cloud, cloud, Endpoint(""))

@@ -53,10 +53,9 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.RLIM_INFINITY))
 for number in range(1, 100):
     writer.append(Message(f"m{number}", "user", (Text("y" * 90),)))
 print(writer.failing, flush=True)
-assert 0 < writer.unsaved < 99
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 writer.append(Message("m100", "user", (Text("after"),)))
-print(writer.failing, writer.unsaved, flush=True)
+print(writer.failing, flush=True)
 writer.close()
 print(writer.folder)
 """
@@ -131,7 +130,7 @@ def test_a_disk_that_is_full_for_a_while(tmp_path):
     failing, after, folder = output.splitlines()
     assert process.returncode == 0
     assert failing == "not being saved: File too large"
-    assert after == "None 0"
+    assert after == "None"
     assert [message.id for message in load_session(Path(folder)).messages] == [f"m{n}" for n in range(101)]
 
 

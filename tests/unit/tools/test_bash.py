@@ -297,20 +297,6 @@ def test_cancelling_twice_waits_for_no_grace(tmp_path, witness):
     with_shell(tmp_path, scenario, grace=1_000)
 
 
-def test_everything_can_be_killed_at_once(tmp_path, witness):
-    async def scenario(shell):
-        await shell.run(f"exec 7>{witness.path}; trap '' TERM; sleep 1000; sleep 1000", background=True)
-        call = asyncio.ensure_future(
-            shell.run(f"exec 7>{witness.path}; trap '' TERM; echo up; sleep 1000; sleep 1000")
-        )
-        await shell.heard.wait()
-        shell.state.kill_all()
-        assert (await call).view.exit_code == 137
-        assert witness.all_gone()
-
-    with_shell(tmp_path, scenario)
-
-
 # Output.
 
 

@@ -266,11 +266,10 @@ def tls_server():
     return context
 
 
-def test_the_certificate_is_checked_for_the_name(monkeypatch):
+def test_the_certificate_is_checked_for_the_name():
     server_side = tls_server()
     names = []
     server_side.sni_callback = lambda _socket, name, _context: names.append(name)
-    monkeypatch.setattr(page_request, "_tls", lambda: ssl.create_default_context(cafile=AUTHORITY))
 
     async def scenario(fetch, server):
         assert page(await fetch(f"https://name.test:{server.port}/")) == "safe"
@@ -279,7 +278,20 @@ def test_the_certificate_is_checked_for_the_name(monkeypatch):
             await fetch(f"https://wrong.test:{server.port}/")
         assert names == ["name.test", "wrong.test"]
 
-    fetching({"/": answer("safe")}, scenario, tls=server_side, resolve=to_loopback)
+    # A company's authority counts here as it does for the model's service.
+    environ = {"SSL_CERT_FILE": str(AUTHORITY)}
+    fetching({"/": answer("safe")}, scenario, environ=environ, tls=server_side, resolve=to_loopback)
+
+
+def test_certificates_that_cannot_be_read_are_named(tmp_path):
+    environ = {"SSL_CERT_FILE": str(tmp_path / "gone.pem")}
+
+    async def scenario(fetch, server):
+        with pytest.raises(ToolError, match=r"certificates in .*gone\.pem cannot be read"):
+            await fetch(f"https://name.test:{server.port}/")
+        assert not server.asked
+
+    fetching({}, scenario, environ=environ, resolve=to_loopback)
 
 
 def test_a_certificate_that_nobody_trusts_is_refused():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mewcode.core.errors import ToolError
 from mewcode.core.outcome import DiffView, TextView
 from mewcode.tools import replace_file as replacing
-from mewcode.tools.diff_view import diff_view, visible
+from mewcode.tools.diff_view import diff_view
 from mewcode.tools.read_file import ReadFileTool
 from mewcode.tools.registry import decode_args
 from mewcode.tools.write_file import WriteFileTool
@@ -170,6 +170,7 @@ def test_very_long_changes_get_a_note_in_place_of_a_diff():
 @settings(max_examples=100)
 @given(st.text())
 def test_a_view_holds_nothing_that_a_terminal_obeys(text):
-    shown = visible(text)
-    assert all(char in "\n\t" or ord(char) > 0x1F for char in shown)
-    assert not set(shown) & set("\x7f\x9b\u202e\u2066\ufeff")
+    view = diff_view(text, text, "")
+    for shown in (view.path, view.before):
+        assert all(char in "\n\t" or ord(char) > 0x1F for char in shown)
+        assert not set(shown) & set("\x7f\x9b\u200b\u202e\u2066\ufeff")
