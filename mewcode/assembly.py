@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Literal
@@ -12,19 +12,18 @@ from typing import Literal
 import msgspec
 
 from mewcode._version import __version__
-from mewcode.agent.agent import Agent
-from mewcode.agent.conversation import Conversation
 from mewcode.agent.loop import Limits
 from mewcode.agent.ports import Person
 from mewcode.agent.session import Session
+from mewcode.agent.surroundings import Surroundings
 from mewcode.agent.tool_runner import ToolRunner
 from mewcode.config.edit import remember_project_rule
 from mewcode.config.schema import Config
-from mewcode.config.trust import is_own_folder
+from mewcode.config.trust import TrustStore, is_own_folder
 from mewcode.core.access import MODES
 from mewcode.core.errors import SessionError, UsageError
 from mewcode.core.message import Image, Message, ToolResult
-from mewcode.infra.paths import project_dir
+from mewcode.infra.paths import Places, project_dir
 from mewcode.permissions.policy import Policy
 from mewcode.permissions.repository import is_plain_repository
 from mewcode.permissions.rules import Rule, RuleSet
@@ -32,13 +31,13 @@ from mewcode.prompt.builder import FIXED_SECTIONS, build_prompt
 from mewcode.prompt.environment import environment_module
 from mewcode.providers.base import Provider
 from mewcode.providers.catalog import Catalog, ModelInfo, ModelOverride
-from mewcode.providers.registry import make_provider
+from mewcode.providers.registry import Service, key_variables, make_provider, preset_named
 from mewcode.sessions.archive import SessionWriter
 from mewcode.sessions.find import find_session, newest_session
 from mewcode.sessions.reader import LoadedSession, load_session
-from mewcode.sessions.record import state_record
+from mewcode.sessions.record import state_record, usage_record
 from mewcode.sessions.repair import repair_messages
-from mewcode.setup import Setup
+from mewcode.setup import Setup, kept_keys, named_providers
 from mewcode.tools.base import AnyTool, ToolSession
 from mewcode.tools.read_table import ReadTable
 from mewcode.tools.registry import Registry, builtin_tools
@@ -59,12 +58,27 @@ def open_session(
     return _Assembly(setup).session(person, provider, tools)
 
 
+class ProjectRules:
+    """`agent.ports.RuleKeeper`: keeps rules in the project's local config."""
+
+    def __init__(self, places: Places, trust: TrustStore) -> None:
+        self._places = places
+        self._trust = trust
+
+    def remember(self, rule: str) -> str | None:
+        """See `RuleKeeper.remember`."""
+        return remember_project_rule(self._places, self._trust, rule) or None
+
+
 class _Assembly:
+    """The parts that more than one step of joining a session needs."""
+
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._config = setup.loaded.config
         self._catalog = Catalog.load()
         self._add_dirs = tuple(_existing(path) for path in setup.options.add_dirs)
+        self._service = setup.service
 
     def session(self, person: Person | None, provider: Provider | None, tools: Sequence[AnyTool]) -> Session:
         setup, config = self._setup, self._config
@@ -74,27 +88,13 @@ class _Assembly:
         registry = Registry((*builtin_tools(), *tools))
         tool_session = self._tool_session()
         tool_session.may_read = lambda path: policy.may_show(str(path))
-        runner = ToolRunner(registry, tool_session, policy, person, self)
+        keeper = ProjectRules(setup.places, setup.trust)
+        runner = ToolRunner(registry, tool_session, policy, person, keeper)
         if loaded is not None:
-            _record_changes(loaded, archive, policy.mode, named)
-        provider = provider or make_provider(setup.service, f"mewcode/{__version__}")
-        limits = Limits(config.max_turns, setup.options.max_cost)
-
-        def make_agent(
-            conversation: Conversation, session_id: str, prepare: Callable[[], Awaitable[None]]
-        ) -> Agent:
-            return Agent(
-                session_id=session_id,
-                provider=provider,
-                model=ModelInfo(),
-                system=(),
-                tools=runner,
-                conversation=conversation,
-                catalog=self._catalog,
-                limits=limits,
-                prepare=prepare,
-            )
-
+            if provider is None:
+                self._use_service(self._service_of(loaded))
+            _record_changes(loaded, archive, policy.mode, named, self._service.name)
+        provider = provider or _make_provider(self._service)
         session = Session(
             provider=provider,
             model=named or None,
@@ -105,7 +105,10 @@ class _Assembly:
             find_model=self._find_model,
             build_system=self._build_system,
             new_archive=lambda: self._new_archive(policy.mode),
-            make_agent=make_agent,
+            around=self._surroundings(),
+            service=self._service,
+            service_changed=self._use_service,
+            limits=Limits(config.max_turns, setup.options.max_cost),
             loaded=loaded.messages if loaded else (),
             used=loaded.totals if loaded else None,
             notices=[*setup.loaded.notices, *setup.trust.notices, *notices],
@@ -114,6 +117,40 @@ class _Assembly:
         if loaded and not session.model.vision and _holds_image(loaded.messages):
             session.notices.append("this session holds images, which the model does not take; it is told so")
         return session
+
+    def _surroundings(self) -> Surroundings:
+        setup = self._setup
+        return Surroundings(
+            places=setup.places,
+            environ=setup.environ,
+            loaded=setup.loaded,
+            trusted=setup.trusted,
+            services=self._services,
+            make=_make_provider,
+            secret_names=frozenset(self._key_names()),
+        )
+
+    def _services(self) -> tuple[Service, ...]:
+        """The services in reach, the one in use first, with that of the start under its name."""
+        from mewcode.providers.ready import ready_services
+
+        setup = self._setup
+        found = {self._service.name: self._service, setup.service.name: setup.service}
+        named, keys = named_providers(self._config), kept_keys(setup.places, setup.environ)
+        for service in ready_services(named, setup.environ, keys):
+            found.setdefault(service.name, service)
+        return tuple(found.values())
+
+    def _use_service(self, service: Service) -> None:
+        self._service = service
+
+    def _service_of(self, loaded: LoadedSession) -> Service:
+        """The service that a continued session last talked to, where it is in reach and no flag names
+        another; else that of the start."""
+        options, chosen = self._setup.options, self._setup.service
+        if not loaded.provider or loaded.provider == chosen.name or options.provider or options.base_url:
+            return chosen
+        return next((service for service in self._services() if service.name == loaded.provider), chosen)
 
     def _policy(self, loaded: LoadedSession | None) -> Policy:
         setup, config = self._setup, self._config
@@ -132,17 +169,13 @@ class _Assembly:
             trusted_folder=setup.trusted or is_plain_repository(setup.places.root),
         )
 
-    # The keeper of rules, see `agent.ports.RuleKeeper`.
-    def remember(self, rule: str) -> str | None:
-        return remember_project_rule(self._setup.places, self._setup.trust, rule) or None
-
     def _find_model(self, name: str) -> ModelInfo:
         entry = self._config.models.get(name)
         if entry is None:
             return self._catalog.find(name)
         fields = msgspec.to_builtins(entry)
         if entry.thinking is not None:
-            style = "adaptive" if self._setup.service.protocol != "openai" else "effort"
+            style = "adaptive" if self._service.protocol != "openai" else "effort"
             fields["thinking"] = style if entry.thinking else "none"
         return self._catalog.find(name, msgspec.convert(fields, ModelOverride))
 
@@ -178,7 +211,9 @@ class _Assembly:
     def _key_names(self) -> set[str]:
         """The variables that hold keys of ours: commands do not get them."""
         named = (entry.api_key_env for entry in self._config.providers.values())
-        return {*SECRET_NAMES, *filter(None, named)}
+        # A service that is known by name has a variable of its own.
+        used = preset_named(self._setup.service.name)
+        return {*SECRET_NAMES, *filter(None, named), *(key_variables(used) if used else ())}
 
     def _archive(self) -> tuple[LoadedSession | None, SessionWriter, list[str]]:
         """The session that the options name, repaired, and the writer that continues it."""
@@ -196,6 +231,8 @@ class _Assembly:
             writer = self._new_archive(loaded.mode)
             for message in messages:
                 writer.append(message)
+            # What the old session used is known here too, but it was used there.
+            writer.append_record(usage_record(loaded.totals, ts=time.time()) | {"carried": True})
         return loaded, writer, [f"repaired: {note}" for note in notes]
 
     def _check_origin(self, loaded: LoadedSession, writer: SessionWriter | None) -> None:
@@ -226,7 +263,7 @@ class _Assembly:
         return SessionWriter.create(
             places.project / "sessions",
             cwd=places.cwd,
-            provider=self._setup.service.name,
+            provider=self._service.name,
             model=self._setup.options.model or self._config.model or "",
             mode=mode,
             prepare=lambda: project_dir(places),
@@ -259,11 +296,18 @@ def _holds_image(messages: Sequence[Message]) -> bool:
     )
 
 
-def _record_changes(loaded: LoadedSession, archive: SessionWriter, mode: str, model: str) -> None:
+def _make_provider(service: Service) -> Provider:
+    return make_provider(service, f"mewcode/{__version__}")
+
+
+def _record_changes(
+    loaded: LoadedSession, archive: SessionWriter, mode: str, model: str, provider: str
+) -> None:
     """What a flag changed of a continued session holds for the next time as well."""
     changes = {
         "mode": mode if mode != loaded.mode else "",
         "model": model if model != loaded.model else "",
+        "provider": provider if provider != loaded.provider else "",
     }
     if any(changes.values()):
         archive.append_record(state_record(ts=time.time(), **changes))

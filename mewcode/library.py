@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from mewcode.agent.agent import Run
 from mewcode.agent.ports import Person
+from mewcode.agent.run import Run
 from mewcode.agent.session import Session
 from mewcode.assembly import open_session
 from mewcode.core.access import Mode

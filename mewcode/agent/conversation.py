@@ -19,6 +19,8 @@ class Conversation:
         self.usage: dict[str, Usage] = {}
 
     def add(self, message: Message, emit: Emit, *, sync: bool = False) -> None:
+        """Archives the message, then adds it and says so with `MessageAdded`. ``sync`` as in
+        `agent.ports.Archive.append`. Raises nothing: an archive does not."""
         self._archive.append(message, sync=sync)
         self.messages.append(message)
         emit(MessageAdded(message))
@@ -29,10 +31,12 @@ class Conversation:
         self.add(new_message("user", (block,), "reminder"), emit)
 
     def count(self, model: str, usage: Usage) -> None:
+        """Adds to what ``model`` has used in this conversation, answers that came to nothing included."""
         self.usage[model] = self.usage.get(model, Usage()) + usage
 
 
 def new_message(
     role: Role, content: tuple[ContentBlock, ...], origin: Origin, model: str = "", usage: Usage | None = None
 ) -> Message:
+    """A message with a new id, which names it for good. ``model``: who gave the answer, or was asked."""
     return Message(new_id(), role, content, origin, model, usage)

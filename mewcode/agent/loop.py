@@ -6,7 +6,6 @@ It never prints, touches no file and knows no front end. Cancelling it leaves th
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from typing import Literal
 
 import msgspec
@@ -81,7 +80,8 @@ class Loop:
 
     async def run(self) -> Ending:
         """Raises `ProviderError` when the model's service does not answer, CancelledError when stopped."""
-        for self.steps in count(1):
+        while True:
+            self.steps += 1
             self._emit(StepStarted(self.steps))
             self._step_usage = Usage()
             try:
@@ -90,7 +90,6 @@ class Loop:
                 self._emit(StepEnded(self.steps, self._step_usage))
             if ending is not None:
                 return ending
-        raise AssertionError("counting does not end")
 
     async def _step(self, *, is_last: bool) -> Ending | None:
         if is_last:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from mewcode.core.access import Access, Mode, Verdict
 from mewcode.core.events import AgentEvent, ApprovalAnswer, ApprovalRequest, Question
@@ -26,11 +26,18 @@ class Policy(Protocol):
 
     mode: Mode
 
-    def judge(self, tool: str, read_only: bool, accesses: Sequence[Access]) -> Verdict: ...
+    def judge(self, tool: str, read_only: bool, accesses: Sequence[Access]) -> Verdict:
+        """Called before a call runs, with all that it will touch, and again before the user is asked, whose
+        answer to another call may have settled this one. Takes milliseconds."""
+        ...
 
-    def add_session_rule(self, rule: str) -> None:
+    def add_session_rule(self, rule: str, kind: Literal["allow", "ask", "deny"] = "allow") -> None:
         """Called with a rule that the policy suggested in a `Verdict`, or that the user typed. Raises
         `ConfigError` for one that is no rule."""
+        ...
+
+    def remove_session_rule(self, rule: str) -> bool:
+        """Takes back what `add_session_rule` was given; False where it was given no such rule."""
         ...
 
     def explain(self) -> Sequence[tuple[str, str, str]]:
@@ -41,7 +48,10 @@ class Policy(Protocol):
 class Person(Protocol):
     """The user, where one is there. Called for one question at a time; cancelled with the turn."""
 
-    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer: ...
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        """Called where the policy's verdict is to ask; waits for the user without limit. Where it raises,
+        the call does not run and the error is its result."""
+        ...
 
     async def answer(self, question: Question) -> str | None:
         """The chosen label or the user's own words; None when they declined to answer."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
-from mewcode.agent.agent import Agent, Run
+from mewcode.agent.agent import Agent
 from mewcode.agent.conversation import Conversation
-from mewcode.agent.ports import Policy
+from mewcode.agent.loop import Limits
+from mewcode.agent.ports import Emit, Policy
+from mewcode.agent.run import Run
+from mewcode.agent.surroundings import Surroundings
 from mewcode.agent.tool_runner import ToolRunner
 from mewcode.core.access import Mode
 from mewcode.core.errors import MewCodeError, NotConfigured, ProviderError
@@ -18,6 +22,7 @@ from mewcode.core.message import Image, Message, Usage
 from mewcode.infra.supervisor import TaskScope
 from mewcode.providers.base import Provider
 from mewcode.providers.catalog import Catalog, ModelInfo
+from mewcode.providers.registry import Service
 from mewcode.providers.retry import RetryPolicy
 from mewcode.sessions.record import Totals, state_record, usage_record
 from mewcode.tools.read_table import ReadTable
@@ -43,6 +48,9 @@ class SessionArchive(Protocol):
     @property
     def id(self) -> str: ...
 
+    @property
+    def folder(self) -> Path: ...
+
     def append(self, message: Message, *, sync: bool = False) -> None: ...
 
     def append_record(self, record: dict[str, Any], *, sync: bool = False) -> None: ...
@@ -55,6 +63,8 @@ class SessionArchive(Protocol):
 class Session:
     """The parts, joined by the composition root; see `mewcode.assembly`.
 
+    ``around`` is what it was started in, ``service`` the one it talks to; ``service_changed`` is told of
+    another. ``known_models``: names that the services have listed so far, for completion.
     ``find_model`` gives a model's facts by name, ``new_archive`` a fresh archive for `clear`,
     ``build_system`` renders the system prompt for a model's name.
     """
@@ -71,7 +81,11 @@ class Session:
         find_model: Callable[[str], ModelInfo],
         build_system: Callable[[str], tuple[str, ...]],
         new_archive: Callable[[], SessionArchive],
-        make_agent: Callable[[Conversation, str, Callable[[], Awaitable[None]]], Agent],
+        around: Surroundings,
+        service: Service,
+        service_changed: Callable[[Service], None],
+        limits: Limits | None = None,
+        retry: RetryPolicy | None = None,
         loaded: Sequence[Message] = (),
         used: Totals | None = None,
         notices: Sequence[str] = (),
@@ -82,12 +96,18 @@ class Session:
         self.archive = archive
         self.notices = list(notices)
         self.background = TaskScope("session")
+        self.around = around
+        self.service = service
+        self.known_models: tuple[str, ...] = ()
+        self._service_changed = service_changed
+        self._asides: set[asyncio.Future[None]] = set()
         self._on_saving: Callable[[str | None], None] | None = None
         self._catalog = catalog
         self._find_model = find_model
         self._build_system = build_system
         self._new_archive = new_archive
-        self._make_agent = make_agent
+        self._limits = limits
+        self._retry = retry
         self.agent = self._agent(loaded, used)
         if model:
             self._take_model(model)
@@ -102,7 +122,16 @@ class Session:
         if used is not None:
             conversation.usage.update(used.models)
         self._recorded = dict(conversation.usage)
-        return self._make_agent(conversation, self.archive.id, self.prepare)
+        return Agent(
+            session_id=self.archive.id,
+            provider=self.provider,
+            tools=self.tools,
+            conversation=conversation,
+            catalog=self._catalog,
+            limits=self._limits,
+            retry=self._retry,
+            prepare=self.prepare,
+        )
 
     @property
     def on_saving(self) -> Callable[[str | None], None] | None:
@@ -181,6 +210,40 @@ class Session:
         self._take_model(name)
         self.archive.append_record(state_record(ts=time.time(), model=name))
         return self.agent.model
+
+    def use_provider(self, name: str, model: str) -> ModelInfo:
+        """Switches to another service and a model of its, from the next request on. Tools and prompt stay;
+        the old service's connections are closed. Called between turns. Raises `NotConfigured`."""
+        service = self.around.service(name)
+        old, self.provider = self.provider, self.around.make(service)
+        self.agent.provider, self.service = self.provider, service
+        self._service_changed(service)
+        self._take_model(model)
+        self.archive.append_record(state_record(ts=time.time(), model=model, provider=service.name))
+        self.background.start("close provider", self._close(old, set(self._asides)))
+        return self.agent.model
+
+    async def _close(self, old: Provider, asides: set[asyncio.Future[None]]) -> None:
+        """Closes a provider once the questions aside that it answers are done with."""
+        try:
+            for aside in asides:
+                await aside
+        finally:
+            await old.aclose()
+
+    async def ask_aside(self, question: str, emit: Emit) -> str:
+        """The model's answer to a question that leaves no trace in the conversation; see `agent.aside`. May
+        be called while a turn runs. Raises `ProviderError` and `NotConfigured`."""
+        from mewcode.agent.aside import ask_aside
+
+        await self.prepare()
+        ended = asyncio.get_running_loop().create_future()
+        self._asides.add(ended)
+        try:
+            return await ask_aside(self.agent, question, emit)
+        finally:
+            self._asides.discard(ended)
+            ended.set_result(None)
 
     def use_mode(self, mode: Mode) -> None:
         """Switches the permission mode; the model is told with the next message where it matters to it."""

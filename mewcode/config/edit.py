@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mewcode.config.layers import LOCAL_FILE
 from mewcode.config.yaml_file import YamlText, read_bounded
+from mewcode.config.yaml_insert import after, child, into_flow, is_empty, quoted, replace_file, says
 from mewcode.core.errors import ConfigError
 from mewcode.infra.paths import Places
 
@@ -39,7 +40,7 @@ def add_rule(path: Path, kind: RuleKind, rule: str) -> bool:
             old = read_bounded(target, str(path))
             new = with_rule(old or b"", kind, rule, str(path))
             if new != old:
-                _replace(target, new)
+                replace_file(target, new)
             return new != old
     except OSError as error:
         raise ConfigError(f"cannot be written: {error.strerror}", where=str(path)) from error
@@ -68,7 +69,7 @@ def remember_project_rule(places: Places, trust: TrustStore, rule: str) -> str:
                 return f"{path} is not trusted yet: the rule holds for this session."
             new = with_rule(old or b"", "allow", rule, str(path))
             if new != old:
-                _replace(path, new)
+                replace_file(path, new)
             if ours:
                 trust.record_made(places.root, path, content_hash(new))
     except OSError as error:
@@ -89,47 +90,39 @@ def with_rule(data: bytes, kind: RuleKind, rule: str, shown: str) -> bytes:
     if rule in rules:
         return data
     expected = {**old.values, "permissions": {**permissions, kind: [*rules, rule]}}
-    place, inserted = _insertion(old, ("permissions", kind), _quoted(rule))
+    place, inserted = _insertion(old, ("permissions", kind), quoted(rule))
     text = old.text[:place] + inserted + old.text[place:]
-    if not _says(text, expected):
+    if not says(text, expected):
         raise ConfigError(
             "the rule cannot be added without touching what you wrote",
-            f"Add this line to permissions.{kind} by hand: - {_quoted(rule)}",
+            f"Add this line to permissions.{kind} by hand: - {quoted(rule)}",
             shown,
         )
     return (_BOM if data.startswith(_BOM) else b"") + text.encode()
-
-
-def _says(text: str, expected: dict[str, Any]) -> bool:
-    """Whether the new text reads as meant."""
-    try:
-        return YamlText(text.encode(), "").values == expected
-    except (ConfigError, UnicodeEncodeError):
-        return False
 
 
 def _insertion(old: YamlText, keys: tuple[str, ...], rule: str) -> tuple[int, str]:
     """Where in the text what is inserted: the rule in the list that ``keys`` lead to, made where missing."""
     newline = "\r\n" if "\r\n" in old.text else "\n"
     node: Any = old.root
-    if node is None or _is_empty(node):
+    if node is None or is_empty(node):
         start = newline if old.text and not old.text.endswith(("\n", "\r")) else ""
         return len(old.text), start + newline.join(_block(keys, rule)) + newline
     missing = keys
     while missing:
-        pair = _child(node, missing[0])
+        pair = child(node, missing[0])
         if pair is None:
             break
         key, node = pair
         missing = missing[1:]
-        if _is_empty(node):
+        if is_empty(node):
             column = key.start_mark.column + len(_INDENT)
-            return _after(old.text, key, _block(missing, rule), column, newline)
+            return after(old.text, key, _block(missing, rule), column, newline)
     if not isinstance(node.value, list):  # `permissions: null`, in so many words
         return 0, ""
     if node.flow_style:
-        return _into_flow(node, _flow(missing, rule))
-    return _after(old.text, node, _block(missing, rule), node.start_mark.column, newline)
+        return into_flow(node, _flow(missing, rule))
+    return after(old.text, node, _block(missing, rule), node.start_mark.column, newline)
 
 
 def _block(keys: tuple[str, ...], rule: str) -> list[str]:
@@ -145,58 +138,3 @@ def _flow(keys: tuple[str, ...], rule: str) -> str:
         return rule
     inner = _flow(keys[1:], rule)
     return f"{keys[0]}: " + (f"{{{inner}}}" if keys[1:] else f"[{inner}]")
-
-
-def _child(node: Any, key: str) -> tuple[Any, Any] | None:
-    """Key and value node of a mapping's key."""
-    pairs = node.value if isinstance(node.value, list) else []
-    return next((pair for pair in pairs if isinstance(pair, tuple) and pair[0].value == key), None)
-
-
-def _is_empty(node: Any) -> bool:
-    return bool(node.start_mark.index == node.end_mark.index)
-
-
-def _into_flow(node: Any, item: str) -> tuple[int, str]:
-    """Behind the last item of ``[...]`` or ``{...}``."""
-    if not node.value:
-        return node.start_mark.index + 1, item
-    return _end(node.value[-1]), f", {item}"
-
-
-def _after(text: str, node: Any, lines: list[str], column: int, newline: str) -> tuple[int, str]:
-    """On lines of their own behind the one where the node's text ends, a comment on that line included."""
-    place = _end(node)
-    if text[place - 1 : place] == "\n":  # the text of a block scalar takes its line's end with it
-        place -= 2 if text[place - 2 : place] == "\r\n" else 1
-    while place < len(text) and text[place] not in "\r\n":
-        place += 1
-    return place, "".join(newline + " " * column + line for line in lines)
-
-
-def _end(node: Any) -> int:
-    """Where a node's own text ends: a block's end mark stands behind comments and blank lines."""
-    if isinstance(node, tuple):
-        key, value = node
-        return _end(key) if _is_empty(value) else _end(value)
-    if isinstance(node.value, list) and node.value and not node.flow_style:
-        return _end(node.value[-1])
-    index: int = node.end_mark.index
-    return index
-
-
-def _quoted(rule: str) -> str:
-    """The rule as a YAML scalar that is right in block and flow lists alike."""
-    if rule.isprintable():
-        return "'" + rule.replace("'", "''") + "'"
-    escaped = "".join(
-        letter if letter.isprintable() and letter not in '"\\' else f"\\U{ord(letter):08x}" for letter in rule
-    )
-    return f'"{escaped}"'
-
-
-def _replace(path: Path, data: bytes) -> None:
-    from mewcode.infra.atomic import write_atomic
-
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-    write_atomic(path, data, mode=mode)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import time
 from collections.abc import Iterator
@@ -10,10 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mewcode.core.errors import ConfigError
+from mewcode.infra.locks import try_lock
 
 _PAUSE = 0.01
-# File systems that know no locks (some FUSE and network ones): the write stays atomic, the last one wins.
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 @contextmanager
@@ -22,27 +20,18 @@ def locked(path: Path, limit: float = 10.0) -> Iterator[None]:
 
     Waits at most ``limit`` seconds for another holder, then raises ConfigError; raises OSError where the
     file cannot be made. Threads of one process exclude each other too. Not to be nested.
+    Where the file system knows no locks, the write stays atomic and the last one wins.
     """
-    import fcntl  # only who writes needs it
-
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(path, flags, 0o600)
     try:
         deadline = time.monotonic() + limit
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as error:
-                if time.monotonic() >= deadline:
-                    raise ConfigError(
-                        f"another process has held {path.name} for {limit:g} s", "Try again.", str(path)
-                    ) from error
-                time.sleep(_PAUSE)
-            except OSError as error:
-                if error.errno not in _NO_LOCKS:
-                    raise
-                break
+        while not try_lock(descriptor):
+            if time.monotonic() >= deadline:
+                raise ConfigError(
+                    f"another process has held {path.name} for {limit:g} s", "Try again.", str(path)
+                )
+            time.sleep(_PAUSE)
         yield
     finally:
         os.close(descriptor)

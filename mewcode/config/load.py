@@ -17,12 +17,11 @@ from mewcode.infra.paths import Places
 
 
 class LoadedConfig(msgspec.Struct, frozen=True):
-    """``notices``: sentences for the user. ``restricted``: what of the project's files is ignored, as
-    ``file:line: key``; each has its notice."""
+    """``notices``: sentences for the user, among them one for each key of the project's files that is
+    ignored, which begins with its ``file:line: key``."""
 
     config: Config
     notices: list[str]
-    restricted: list[str]
 
 
 def load_config(
@@ -47,7 +46,7 @@ def load_config(
         layer for layer in (layers.environment_layer(environ), layers.flags_layer(flags or {})) if layer
     ]
     if not found:
-        return LoadedConfig(Config(), [], [])
+        return LoadedConfig(Config(), [])
     return _merge(found, places, trusted)
 
 
@@ -56,18 +55,17 @@ def _merge(found: list[Layer], places: Places, trusted: bool) -> LoadedConfig:
     origins: dict[KeyPath, str] = {}
     by_level: dict[str, Any] = {}
     notices: list[str] = []
-    restricted: list[str] = []
     for read in found:
         layer = read
         if layer.name in ("project", "local"):
-            layer = _permitted(layer, values, places, trusted, notices, restricted)
+            layer = _permitted(layer, values, places, trusted, notices)
         values = layers.merge_layer(values, origins, layer)
         if layer.values.get("permissions"):
             by_level[layer.name] = layer.values["permissions"]
     merged = {**values, "permissions_by_level": by_level, "origins": origins}
     config = msgspec.convert(merged, Config)
     _check_time_limits(config)
-    return LoadedConfig(config, notices, restricted)
+    return LoadedConfig(config, notices)
 
 
 def _permitted(
@@ -76,7 +74,6 @@ def _permitted(
     places: Places,
     trusted: bool,
     notices: list[str],
-    restricted: list[str],
 ) -> Layer:
     """The layer without what it may not set, each with a notice."""
     from mewcode.config import restrict
@@ -99,7 +96,6 @@ def _permitted(
                     f"{layer.where(key)}: {dotted(key)} is ignored until you trust this folder: {reason}."
                 )
         notices += store.notices
-    restricted += [f"{layer.where(key)}: {dotted(key)}" for key in dropped]
     return restrict.without(layer, dropped) if dropped else layer
 
 

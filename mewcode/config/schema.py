@@ -74,7 +74,15 @@ class PermissionConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class UiConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``title``: the terminal's title says what is worked on. ``notify``: a bell or a notification when a
+    long turn ends or asks while the window is not in front. ``plain``: lines only, for screen readers.
+    ``vi_mode``: the input is edited with vi's keys."""
+
     theme: Theme = "auto"
+    title: bool = True
+    notify: bool = True
+    plain: bool = False
+    vi_mode: bool = False
 
 
 class ShellConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -65,7 +65,7 @@ class World:
         setup = Setup(Options(**settings), environ, find_places(self.project, environ))
         look = sample_tool("look", self._look, read_only=True)
         session = open_session(setup, None, tools=(look,))
-        session.agent._retry = QUICK  # no test waits for seconds
+        session.agent.retry = QUICK  # no test waits for seconds
         return session
 
     async def _look(self, args: Any, context: Any) -> ToolOutcome:

@@ -54,8 +54,13 @@ class SamplePolicy:
             return Verdict("allow")
         return self.verdicts.get(tool, Verdict("allow"))
 
-    def add_session_rule(self, rule: str) -> None:
+    def add_session_rule(self, rule: str, kind: str = "allow") -> None:
         self.rules.append(rule)
+
+    def remove_session_rule(self, rule: str) -> bool:
+        found = rule in self.rules
+        self.rules = [known for known in self.rules if known != rule]
+        return found
 
     def explain(self) -> Sequence[tuple[str, str, str]]:
         return [("session", "allow", rule) for rule in self.rules]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mewcode.config.key_store import KeyStore
 from mewcode.core.errors import ConfigError, NotConfigured
 from mewcode.providers.base import Endpoint
 from mewcode.providers.registry import Service
@@ -64,6 +65,23 @@ def test_a_known_name_implies_its_protocol(tmp_path: Path) -> None:
     assert service == Service(
         "anthropic", "anthropic", Endpoint("https://gate.example", "k", False, {"x-team": "blue"})
     )
+
+
+def test_a_service_known_by_name_is_completed_by_the_config(tmp_path: Path) -> None:
+    text = "provider: groq\nproviders:\n  groq: {headers: {x-team: blue}}\n"
+    service = configured(tmp_path, text, environ={"GROQ_API_KEY": "k"}).service
+    assert service.endpoint == Endpoint("https://api.groq.com/openai/v1", "k", False, {"x-team": "blue"})
+    text = "provider: groq\nproviders:\n  groq: {base_url: 'http://gate/v1', api_key_env: GATE}\n"
+    assert configured(tmp_path, text, environ={"GATE": "g"}).service.endpoint == Endpoint(
+        "http://gate/v1", "g"
+    )
+
+
+def test_a_kept_key_is_found(tmp_path: Path) -> None:
+    project_in(tmp_path)
+    store = KeyStore(tmp_path / "home/.mewcode", None)
+    store.keep("groq", "https://api.groq.com/openai/v1", "kept")
+    assert configured(tmp_path, "provider: groq\n").service.endpoint.api_key == "kept"
 
 
 def test_the_flag_chooses_among_the_configs_providers(tmp_path: Path) -> None:

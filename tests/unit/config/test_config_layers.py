@@ -22,7 +22,7 @@ def test_without_any_file_the_defaults_hold(folders):
     assert (loaded.config.shell.timeout, loaded.config.shell.max_timeout) == (120, 600)
     assert loaded.config.permissions.mode == "default"
     assert loaded.config.origin("permissions.mode") == "default"
-    assert (loaded.notices, loaded.restricted) == ([], [])
+    assert loaded.notices == []
 
 
 def test_each_layer_wins_over_those_before(folders):

@@ -52,7 +52,6 @@ def test_restricted_keys_are_ignored_with_a_notice_each(folders, level, name):
     assert (config.model, config.max_turns) == ("mine", 7)
     assert config.permissions_by_level[level].allow == []
     places = {f"{folders.root}/.mewcode/{name}:{line}: {key}" for key, line in KEYS.items()}
-    assert set(loaded.restricted) == places
     assert len(loaded.notices) == len(places)
     for place in places:
         assert any(
@@ -66,7 +65,7 @@ def test_a_trusted_folder_sets_them(folders):
     assert loaded.config.providers["anthropic"].base_url == "https://evil.example"
     assert loaded.config.permissions.mode == "accept-edits"
     assert loaded.config.permissions.allow == ["bash"]
-    assert (loaded.config.model, loaded.notices, loaded.restricted) == ("big", [], [])
+    assert (loaded.config.model, loaded.notices) == ("big", [])
 
 
 def test_a_model_alone_needs_no_trust(folders):
@@ -85,7 +84,7 @@ def test_bypass_is_never_a_projects_to_give(folders, level, trusted):
     TrustStore(folders.places.user).record_made(folders.root, path, content_hash(path.read_bytes()))
     loaded = folders.load(trusted=trusted)
     assert loaded.config.permissions.mode == "default"
-    assert loaded.restricted == [f"{path}:2: permissions.mode"]
+    assert [notice.startswith(f"{path}:2: permissions.mode: ") for notice in loaded.notices] == [True]
     assert "a project's config cannot set it" in loaded.notices[0]
     assert needs_trust(folders.places) == []
 
@@ -123,7 +122,7 @@ def test_an_untrusted_project_tightens_the_mode_and_never_loosens_it(folders, us
     folders.write("project", f"permissions: {{mode: {project}}}\n")
     loaded = folders.load(trusted=False)
     assert loaded.config.permissions.mode == result
-    assert bool(loaded.restricted) == (result != project or project == "accept-edits")
+    assert bool(loaded.notices) == (result != project or project == "accept-edits")
     assert folders.load(trusted=True).config.permissions.mode == project
 
 
@@ -249,7 +248,8 @@ def test_an_untrusted_project_does_not_raise_what_may_be_spent(folders):
     assert loaded.config.max_turns == 20
     assert loaded.config.models["m"].price is None
     assert loaded.config.models["m"].vision is True
-    assert [place.rpartition(": ")[2] for place in loaded.restricted] == ["max_turns", "models.m.price"]
+    ignored = [notice.partition(" is ignored")[0].rpartition(": ")[2] for notice in loaded.notices]
+    assert ignored == ["max_turns", "models.m.price"]
     assert folders.load(trusted=True).config.max_turns == 21
     folders.write("project", "max_turns: 19\n")
     assert folders.load(trusted=False).config.max_turns == 19
