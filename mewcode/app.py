@@ -32,7 +32,9 @@ def start(options: Options) -> int:
     """Runs what the options ask for and returns the exit code. Raises `MewCodeError` for the user's eyes."""
     start_logging(verbose=options.verbose)
     environ = dict(os.environ)
-    interactive = _is_terminal(environ) and not options.headless
+    # A terminal that only prints gets lines; where there is a prompt already, just the answer.
+    plain = options.plain or (not _draws(environ) and options.prompt is None)
+    interactive = _is_terminal() and not options.headless and (plain or _draws(environ))
     if interactive and (options.output_format, options.input_format) != ("text", "text"):
         raise UsageError("--output-format and --input-format need -p", 'Such as: mewcode -p "..."')
     if not interactive and options.resume == "":
@@ -40,18 +42,23 @@ def start(options: Options) -> int:
     if options.demo:
         from mewcode.demo.start import start_demo
 
-        return start_demo(environ, interactive=interactive)
+        return start_demo(environ, interactive=interactive and not plain)
+    if options.command is not None:
+        return _command(options, environ, interactive)
     try:
-        return _start(options, environ, interactive)
+        return _start(msgspec.structs.replace(options, plain=plain), environ, interactive)
     except KeyboardInterrupt:
         # Before the first turn; from there on the run itself says how it ended.
         _tell_failure(options, interactive, "interrupted")
         return 130
     except MewCodeError as error:
-        if isinstance(error, NotConfigured) and not options.headless and options.prompt is None:
-            from mewcode.demo.start import offer_demo
+        if isinstance(error, NotConfigured) and not options.headless:
+            if environ.get("MEWCODE_OFFER_DEMO") and options.prompt is None:
+                from mewcode.demo.start import play_instead
 
-            return offer_demo(environ, error, interactive=interactive)
+                return play_instead(environ, error, interactive=interactive and not plain)
+            if interactive:
+                return _first_start(options, environ, error)
         _tell_failure(options, interactive, error.message)
         raise
 
@@ -64,8 +71,32 @@ def _tell_failure(options: Options, interactive: bool, message: str) -> None:
         write_line(sys.stdout, failure_object(message))
 
 
-def _is_terminal(environ: Mapping[str, str]) -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty() and environ.get("TERM") not in ("dumb", "")
+def _command(options: Options, environ: dict[str, str], interactive: bool) -> int:
+    places = find_places(_folder(options.cwd), environ)
+    if options.command == "doctor":
+        from mewcode.doctor.run import run_doctor
+
+        return run_doctor(options, environ, places)
+    from mewcode.onboarding.start import configure
+
+    return configure(options, environ, places, interactive=interactive)
+
+
+def _first_start(options: Options, environ: dict[str, str], error: NotConfigured) -> int:
+    """Lets the user set up a model, then starts what they asked for."""
+    from mewcode.onboarding.start import first_start
+
+    ready = first_start(options, environ, find_places(_folder(options.cwd), environ), error)
+    return error.exit_code if ready is None else start(ready)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _draws(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal can move its cursor."""
+    return environ.get("TERM") not in ("dumb", "")
 
 
 def _start(options: Options, environ: dict[str, str], interactive: bool) -> int:
@@ -91,9 +122,22 @@ def _interactive(options: Options, environ: dict[str, str], places: Places) -> i
             setup.options = msgspec.structs.replace(options, resume=picked)
         return open_session(setup, person)
 
-    look = Look(places.cwd, places.root, setup.loaded.config.ui.theme, options.prompt)
-    picks = options.resume == ""
-    return run_repl(open_session, environ, look, (lambda: _session_options(places)) if picks else None)
+    ui = setup.loaded.config.ui
+    look = Look(
+        places.cwd,
+        places.root,
+        ui.theme,
+        options.prompt,
+        title=ui.title,
+        notify=ui.notify,
+        vi_mode=ui.vi_mode,
+    )
+    list_sessions = (lambda: _session_options(places)) if options.resume == "" else None
+    if options.plain or ui.plain:
+        from mewcode.repl.plain import run_plain
+
+        return run_plain(open_session, look, list_sessions)
+    return run_repl(open_session, environ, look, list_sessions)
 
 
 def _session_options(places: Places) -> tuple[Option, ...]:

@@ -12,11 +12,14 @@ from mewcode._version import __version__
 from mewcode.core.access import MODES
 from mewcode.core.errors import MewCodeError, UsageError
 from mewcode.infra.standard_streams import open_closed_streams
-from mewcode.options import Options
+from mewcode.options import Command, Options
 
 _DESCRIPTION = "MewCode: a coding agent for the terminal that remembers."
 _EPILOG = """\
 sub-commands:
+  mewcode config          set up a model; `config show [--json]` lists the settings, `config path` the file
+  mewcode doctor          check terminal, model, keys, tools and folders; --json for scripts
+  mewcode completion      the completion script for bash, zsh or fish
   mewcode demo            a scripted session with no model behind it
 
 A first word that names a sub-command is one; `mewcode -- demo` makes it a prompt.
@@ -48,6 +51,47 @@ def _dollars(text: str) -> float:
     return value
 
 
+_COMMANDS: dict[str, tuple[Command, str]] = {
+    "config": ("config", "Sets up a model, and shows the configuration."),
+    "doctor": ("doctor", "Checks what MewCode needs. Exits 1 where something fails."),
+    "completion": ("completion", "Prints a completion script, such as: source <(mewcode completion bash)"),
+}
+SHELLS = ("bash", "zsh", "fish")
+
+
+def _command_parser(name: str) -> _Parser:
+    parser = _Parser(prog=f"mewcode {name}", description=_COMMANDS[name][1], allow_abbrev=False)
+    add = parser.add_argument
+    if name == "completion":
+        add("words", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
+    elif name == "config":
+        add("words", nargs="?", choices=("show", "path"), help="each value and its origin; the user's file")
+    if name != "completion":
+        add("--json", dest="as_json", action="store_true", help="for scripts")
+        _add_choice_of_model(parser)
+        _add_places(parser)
+    add("--verbose", action="store_true", help="log and tracebacks to standard error")
+    return parser
+
+
+def parsers() -> dict[str, argparse.ArgumentParser]:
+    """The parser of each sub-command by its name; that of the program itself by an empty one."""
+    return {"": _parser(), **{name: _command_parser(name) for name in _COMMANDS}}
+
+
+def _add_choice_of_model(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--model", metavar="NAME")
+    add("--provider", metavar="NAME", help="anthropic, openai, deepseek, ..., or one of your config")
+    add("--base-url", metavar="URL")
+
+
+def _add_places(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--cwd", type=Path, metavar="DIR", help="work in this folder")
+    add("--config", dest="config_file", type=Path, metavar="FILE")
+
+
 def _parser() -> _Parser:
     parser = _Parser(
         prog="mewcode",
@@ -72,19 +116,17 @@ def _parser() -> _Parser:
     )
     add("-r", "--resume", nargs="?", const="", metavar="ID", help="a session by id or unique prefix")
     add("--fork-session", dest="fork", action="store_true", help="continue into a new session, leave the old")
-    add("--model", metavar="NAME")
-    add("--provider", metavar="NAME", help="anthropic, openai, bedrock, vertex, or one of your config")
-    add("--base-url", metavar="URL")
+    _add_choice_of_model(parser)
     add("--max-turns", type=_positive, metavar="N", help="steps of the model in one turn (default 100)")
     add("--max-cost", type=_dollars, metavar="USD", help="stop when the session has cost this much")
     add("--permission-mode", dest="mode", choices=MODES)
     add("--allow", action="append", default=[], metavar="RULE", help='such as "bash(git status)"; repeatable')
     add("--deny", action="append", default=[], metavar="RULE")
-    add("--cwd", type=Path, metavar="DIR", help="work in this folder")
+    _add_places(parser)
     add("--add-dir", dest="add_dirs", type=Path, action="append", default=[], metavar="DIR")
-    add("--config", dest="config_file", type=Path, metavar="FILE")
     add("--no-memory", action="store_true", help="read and write no notes in this session")
     add("--trust", action="store_true", help="trust this folder from now on: its config and its sessions")
+    add("--plain", action="store_true", help="lines only, for screen readers: no colours, nothing redrawn")
     add("--verbose", action="store_true", help="log and tracebacks to standard error")
     add("--version", action="version", version=f"mewcode {__version__}")
     return parser
@@ -92,6 +134,8 @@ def _parser() -> _Parser:
 
 def parse(arguments: Sequence[str]) -> Options:
     """The options that ``arguments`` say. Raises `UsageError`; ``--help`` and ``--version`` exit."""
+    if arguments and arguments[0] in _COMMANDS:
+        return _parse_command(arguments[0], arguments[1:])
     demo = bool(arguments) and arguments[0] == "demo"
     parsed = _parser().parse_args(list(arguments[1:] if demo else arguments))
     fields = vars(parsed)
@@ -111,12 +155,32 @@ def parse(arguments: Sequence[str]) -> Options:
     return Options(prompt=" ".join(words) if words else None, demo=demo, **fields)
 
 
+def _parse_command(name: str, rest: Sequence[str]) -> Options:
+    try:
+        fields = vars(_command_parser(name).parse_args(list(rest)))
+    except UsageError as error:
+        hint = f"See `mewcode {name} --help`. To send these words: mewcode -- {' '.join((name, *rest))}"
+        raise UsageError(error.message, hint) from None
+    word = fields.pop("words", None)
+    if fields.get("as_json") and name == "config" and word != "show":
+        raise UsageError("--json needs something to list", "Such as: mewcode config show --json")
+    return Options(command=_COMMANDS[name][0], words=(word,) if word else (), **fields)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Runs the program and returns its exit code; errors on purpose are told in their own words."""
     open_closed_streams()
     verbose = "--verbose" in arguments
     try:
+        if arguments and arguments[0] == "__complete":  # what the completion scripts ask for
+            from mewcode.completion.values import print_values
+
+            return print_values(arguments[1:])
         options = parse(arguments)
+        if options.command == "completion":
+            from mewcode.completion.scripts import print_script
+
+            return print_script(options.words[0], parsers())
         from mewcode.app import start
 
         return start(options)

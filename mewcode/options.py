@@ -11,11 +11,13 @@ from mewcode.core.access import Mode
 
 OutputFormat = Literal["text", "json", "stream-json"]
 InputFormat = Literal["text", "stream-json"]
+Command = Literal["config", "doctor", "completion"]
 
 
 class Options(msgspec.Struct, frozen=True):
     """``headless``: ``-p`` was given. ``resume``: an id or prefix; "" asks for the picker. ``add_dirs`` and
-    ``cwd`` are as typed. ``trust``: the user says that they trust the folder. The rest names itself."""
+    ``cwd`` are as typed. ``trust``: the user says that they trust the folder. ``command``: a sub-command,
+    with its ``words`` and ``as_json``. The rest names itself."""
 
     prompt: str | None = None
     headless: bool = False
@@ -38,4 +40,8 @@ class Options(msgspec.Struct, frozen=True):
     no_memory: bool = False
     verbose: bool = False
     trust: bool = False
+    plain: bool = False
     demo: bool = False
+    command: Command | None = None
+    words: tuple[str, ...] = ()
+    as_json: bool = False

@@ -60,6 +60,12 @@ from mewcode.options import Options
         (["--no-memory"], Options(no_memory=True)),
         (["--trust"], Options(trust=True)),
         (["--verbose"], Options(verbose=True)),
+        (["config"], Options(command="config")),
+        (["config", "show", "--json"], Options(command="config", words=("show",), as_json=True)),
+        (["config", "path", "--cwd", "x"], Options(command="config", words=("path",), cwd=Path("x"))),
+        (["doctor", "--provider", "groq"], Options(command="doctor", provider="groq")),
+        (["completion", "zsh"], Options(command="completion", words=("zsh",))),
+        (["-p", "doctor"], Options(prompt="doctor", headless=True)),
         # A first word that is a sub-command is one; anywhere else, or behind `--`, it is a word.
         (["demo"], Options(demo=True)),
         (["demo", "--verbose"], Options(demo=True, verbose=True)),
@@ -87,6 +93,8 @@ def test_every_option_can_be_said() -> None:
         "max_turns": ["--max-turns", "1"], "max_cost": ["--max-cost", "1"],
         "mode": ["--permission-mode", "plan"], "allow": ["--allow", "x"], "deny": ["--deny", "x"],
         "cwd": ["--cwd", "x"], "add_dirs": ["--add-dir", "x"], "config_file": ["--config", "x"],
+        "command": ["doctor"], "words": ["config", "show"], "as_json": ["doctor", "--json"],
+        "plain": ["--plain"],
         "no_memory": ["--no-memory"], "trust": ["--trust"], "verbose": ["--verbose"], "demo": ["demo"],
     }  # fmt: skip
     assert set(flags) == set(Options.__struct_fields__)
@@ -122,6 +130,11 @@ def test_every_option_can_be_said() -> None:
         (["--permission-mode", "yolo"], "yolo"),
         (["a", "--model", "m", "b"], "b"),
         (["demo", "the", "feature"], "takes no prompt"),
+        (["config", "the", "linter"], "the"),
+        (["config", "--json"], "something to list"),
+        (["completion"], "SHELL"),
+        (["completion", "tcsh"], "tcsh"),
+        (["doctor", "-p"], "-p"),
     ],
 )
 def test_wrong_usage(arguments: list[str], says: str) -> None:
@@ -237,7 +250,8 @@ def test_wrong_usage_starts_nothing(
 
 def test_the_epilog_names_each_sub_command() -> None:
     named = re.findall(r"^  mewcode (\w+)", cli._EPILOG, re.MULTILINE)
-    assert named == ["demo"]
+    assert named == ["config", "doctor", "completion", "demo"]
     for name in named:
-        assert parse([name]).prompt is None
+        words = ["bash"] if name == "completion" else []
+        assert parse([name, *words]).prompt is None
         assert parse(["--", name]).prompt == name

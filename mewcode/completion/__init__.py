@@ -1,0 +1,1 @@
+"""Shell completion, made from the argument parser."""

@@ -1,0 +1,1 @@
+"""`mewcode doctor`: checks what MewCode needs, and says what to mend."""

@@ -1,0 +1,1 @@
+"""The set-up screen: from nothing to a model that answers."""
