@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
-from prompt_toolkit.document import Document
-from prompt_toolkit.filters import Condition
-from prompt_toolkit.history import FileHistory, History, ThreadedHistory
+from prompt_toolkit.completion import Completer
+from prompt_toolkit.filters import Condition, vi_insert_mode
+from prompt_toolkit.history import ThreadedHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
 
-from mewcode.repl.commands import CommandRegistry
+from mewcode.repl.completer import completes
+from mewcode.repl.composer import Composer
+from mewcode.repl.edit_keys import add_edit_keys
+from mewcode.repl.history import ProjectHistory
 from mewcode.repl.panel import Panel
 
 
 class Actions(Protocol):
     """What keys ask for. Called from the event loop; none blocks."""
+
+    composer: Composer
 
     @property
     def panel(self) -> Panel | None: ...
@@ -50,73 +54,22 @@ class Actions(Protocol):
         """Alt-Up: the last queued message, for editing."""
         ...
 
+    def focus(self, *, here: bool) -> None:
+        """The terminal's window came to the front, or left it."""
+        ...
 
-class ProjectHistory(History):
-    """Input history of one project, in a file where the system keeps such state. The file's place is found
-    when it is first needed; a file that cannot be written costs the history, not the input."""
-
-    def __init__(self, root: Path) -> None:
-        super().__init__()
-        self._root = root
-        self._file: FileHistory | None = None
-
-    def _open(self) -> FileHistory:
-        if self._file is None:
-            import hashlib
-
-            import platformdirs
-
-            folder = Path(platformdirs.user_state_dir("mewcode", appauthor=False)) / "history"
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            name = hashlib.sha256(os.fsencode(self._root)).hexdigest()[:16]
-            path = folder / name
-            path.touch(mode=0o600)
-            self._file = FileHistory(str(path))
-        return self._file
-
-    def load_history_strings(self) -> Iterable[str]:
-        try:
-            return list(self._open().load_history_strings())
-        except OSError:
-            return []
-
-    def store_string(self, string: str) -> None:
-        try:
-            self._open().store_string(string)
-        except OSError:
-            return
+    def open_transcript(self) -> None:
+        """Ctrl-O."""
+        ...
 
 
-class CommandCompleter(Completer):
-    """Completes ``/`` commands and the values of their arguments."""
-
-    def __init__(self, registry: CommandRegistry) -> None:
-        self._registry = registry
-
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        text = document.text_before_cursor
-        if not text.startswith("/") or "\n" in text:
-            return
-        name, space, argument = text[1:].partition(" ")
-        if not space:
-            for command in self._registry.commands.values():
-                if command.name.startswith(name):
-                    yield Completion(
-                        command.name, -len(name), f"/{command.name}", display_meta=command.summary
-                    )
-        elif (found := self._registry.commands.get(name)) is not None:
-            for value in found.values:
-                if value.startswith(argument):
-                    yield Completion(value, -len(argument))
-
-
-def make_buffer(registry: CommandRegistry, root: Path) -> Buffer:
+def make_buffer(completer: Completer, root: Path) -> Buffer:
     buffer = Buffer(
         multiline=True,
         history=ThreadedHistory(ProjectHistory(root)),
-        completer=CommandCompleter(registry),
+        completer=completer,
         # A task for each key is only worth it where there is something to complete.
-        complete_while_typing=Condition(lambda: buffer.text.startswith("/")),
+        complete_while_typing=Condition(lambda: completes(buffer.document)),
     )
     return buffer
 
@@ -141,11 +94,12 @@ class _Keys:
             self.buffer.delete_before_cursor()
             self.buffer.insert_text("\n")
             return
-        self.buffer.reset(append_to_history=bool(text.strip()) and panel is None)
+        text = self.actions.composer.take(remember=panel is None)
+        event.app.vi_state.input_mode = InputMode.INSERT
         if panel is not None:
-            panel.write(text.strip())
-        elif text.strip():
-            self.actions.submit(text.strip())
+            panel.write(text)
+        elif text:
+            self.actions.submit(text)
 
     def newline(self, event: KeyPressEvent) -> None:
         self.buffer.insert_text("\n")
@@ -154,7 +108,7 @@ class _Keys:
         if self.actions.panel is not None:
             self.actions.panel.cancel()
             self.actions.changed()
-        elif self.buffer.complete_state is not None:
+        elif (state := self.buffer.complete_state) is not None and state.completions:
             self.buffer.cancel_completion()
         else:
             self.actions.stop()
@@ -176,8 +130,22 @@ class _Keys:
         if text := self.actions.take_back():
             self.buffer.insert_text(text)
 
-    def digit(self, event: KeyPressEvent) -> None:
+    def look_for(self, event: KeyPressEvent) -> None:
+        """A letter, or a pasted text, while a panel asks: it may filter, and else does nothing."""
+        panel = self.actions.panel
+        if panel is not None and panel.filters:
+            panel.look_for(event.data)
+            self.actions.changed()
+
+    def erase(self, event: KeyPressEvent) -> None:
         if self.actions.panel is not None:
+            self.actions.panel.erase()
+            self.actions.changed()
+
+    def digit(self, event: KeyPressEvent) -> None:
+        if self.actions.panel is not None and self.actions.panel.filters:
+            self.look_for(event)
+        elif self.actions.panel is not None:
             self.actions.panel.choose(int(event.data) - 1)
             self.actions.changed()
 
@@ -204,7 +172,8 @@ def make_bindings(buffer: Buffer, actions: Actions) -> KeyBindings:
     add("enter")(keys.enter)
     add("escape", "enter", filter=~choosing)(keys.newline)
     add("c-j", filter=~choosing)(keys.newline)
-    add("escape")(keys.escape)
+    # In vi mode Esc first ends the typing.
+    add("escape", filter=choosing | ~vi_insert_mode)(keys.escape)
     add("c-c")(keys.control_c)
     add("c-d")(keys.control_d)
     add("s-tab")(keys.shift_tab)
@@ -215,9 +184,12 @@ def make_bindings(buffer: Buffer, actions: Actions) -> KeyBindings:
     add("down", filter=choosing)(keys.down)
     add("c-p", filter=choosing)(keys.up)
     add("c-n", filter=choosing)(keys.down)
-    add(Keys.Any, filter=choosing)(_ignore)
-    add(Keys.BracketedPaste, filter=choosing)(_ignore)
+    add("c-h", filter=choosing)(keys.erase)
+    add(Keys.Any, filter=choosing)(keys.look_for)
+    add(Keys.BracketedPaste, filter=choosing)(keys.look_for)
     # Focus reports of the terminal are no input.
-    add("escape", "[", "I")(_ignore)
-    add("escape", "[", "O")(_ignore)
+    add("escape", "[", "I")(lambda _: actions.focus(here=True))
+    add("escape", "[", "O")(lambda _: actions.focus(here=False))
+    add("c-o")(lambda _: actions.open_transcript())
+    add_edit_keys(bindings, buffer, actions.composer, choosing)
     return bindings

@@ -2,50 +2,111 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from mewcode._version import __version__
-from mewcode.repl.commands import Clear, Outcome, Pick, Quit, Say, Table
+from mewcode.repl.commands import (
+    Aside,
+    Clear,
+    Compose,
+    Copy,
+    Outcome,
+    Pick,
+    Quit,
+    Say,
+    Shown,
+    Table,
+    Tables,
+    UseTheme,
+)
 from mewcode.repl.questions import Questions
 from mewcode.repl.screen import Screen
-from mewcode.repl.theme import Theme
+from mewcode.repl.theme import THEMES, Theme, choose_theme
 
 if TYPE_CHECKING:
     from mewcode.agent.session import Session
 
 
-class Speaker(Protocol):
-    """Puts a line or two into the scrollback."""
+class Front(Protocol):
+    """What outcomes need of the front end around them."""
 
-    def say(self, style: str, text: str, hint: str = "") -> None: ...
+    def say(self, style: str, text: str, hint: str = "") -> None:
+        """Puts a line or two into the scrollback."""
+        ...
+
+    def use_theme(self, theme: Theme) -> None: ...
+
+    def ask_aside(self, session: Session, question: str) -> None:
+        """Begins a question aside; returns at once."""
+        ...
+
+    async def compose(self, text: str) -> None:
+        """Lets the user write the next input in an editor."""
+        ...
 
 
 class Outcomes:
     """Shows an `Outcome`; a picker leads to another."""
 
-    def __init__(self, screen: Screen, questions: Questions, speaker: Speaker) -> None:
+    def __init__(self, screen: Screen, questions: Questions, front: Front) -> None:
         self._screen = screen
         self._questions = questions
-        self._speaker = speaker
+        self._front = front
 
     async def show(self, session: Session, outcome: Outcome) -> None:
-        theme = self._questions.theme
         while isinstance(outcome, Pick):
             value = await self._questions.choose(outcome.title, outcome.options, outcome.selected)
             if value is None:
                 return
             outcome = outcome.then(value)
         if isinstance(outcome, Say):
-            self._speaker.say("plain", outcome.text, outcome.hint)
-        elif isinstance(outcome, Table):
-            from mewcode.repl.tables import table_text
+            self._front.say("plain", outcome.text, outcome.hint)
+        elif isinstance(outcome, Table | Tables):
+            from mewcode.repl.tables import tables_text
 
-            self._screen.commit("\n" + table_text(outcome, theme, self._screen.width))
+            tables = outcome if isinstance(outcome, Tables) else Tables((outcome,))
+            self._screen.commit("\n" + tables_text(tables, self._questions.theme, self._screen.width))
+        elif isinstance(outcome, Shown):
+            from mewcode.repl.tool_views import approval_view
+
+            theme = self._questions.theme
+            shown = approval_view(outcome.view, theme, self._screen.width)
+            self._screen.commit(f"\n{theme.paint('heading', outcome.title)}\n{shown}")
         elif isinstance(outcome, Clear):
-            self._screen.clear(header(theme))
-            self._speaker.say("dim", f"a new conversation: {session.id}")
+            self._screen.clear(header(self._questions.theme))
+            self._front.say("dim", f"a new conversation: {session.id}")
         elif isinstance(outcome, Quit):
             self._screen.exit(0)
+        else:
+            await self._act(session, outcome)
+
+    async def _act(self, session: Session, outcome: Copy | Compose | UseTheme | Aside) -> None:
+        if isinstance(outcome, Copy):
+            await self._copy(session, outcome)
+        elif isinstance(outcome, Compose):
+            await self._front.compose(outcome.text)
+        elif isinstance(outcome, UseTheme):
+            name = outcome.name
+            theme = choose_theme("auto", session.around.environ) if name is None else THEMES[name]
+            self._front.use_theme(theme)
+            self._front.say("plain", f"colours: {name or f'auto, which is {theme.name}'}", outcome.hint)
+        else:
+            self._front.ask_aside(session, outcome.question)
+
+    async def _copy(self, session: Session, outcome: Copy) -> None:
+        from mewcode.repl.clipboard import copy_by_program, osc52
+
+        sequence = osc52(outcome.text)
+        self._screen.output.write_raw(sequence)
+        self._screen.output.flush()
+        program = await asyncio.to_thread(copy_by_program, outcome.text, session.around.environ)
+        if not sequence and not program:
+            self._front.say("error", f"{outcome.what} is too long for the terminal's clipboard")
+            return
+        size = f"{len(outcome.text):,} characters"
+        way = f"by {program}" if program else "by the terminal, where it allows that"
+        self._front.say("plain", f"copied {outcome.what}: {size}", way)
 
 
 def header(theme: Theme) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from mewcode.infra.terminal_text import safe_line
+from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.repl.theme import Theme
 
 # So many options are shown at once; the others scroll.
 _SHOWN = 10
+# Of more options than these, those are shown that hold what is typed.
+FILTER_FROM = 11
 # Lines of a title: a question of a model's must not push the options off the screen.
 _TITLE_LINES = 8
+_FILTER_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,8 @@ class Chosen:
 
 @dataclass(slots=True)
 class Panel:
-    """``outcome`` is None after Esc. ``writing`` is the option whose words are being typed.
+    """``outcome`` is None after Esc. ``writing`` is the option whose words are being typed. ``filter`` are
+    the words typed to find an option among many; ``selected`` counts among those that hold them all.
 
     ``accepts_from``: before this moment (of the loop's clock) no key takes an option, since it may have been
     meant for what the user was typing when the panel came up.
@@ -43,23 +47,55 @@ class Panel:
     options: tuple[Option, ...]
     selected: int = 0
     accepts_from: float = 0.0
+    filter: str = ""
     writing: Option | None = None
     outcome: asyncio.Future[Chosen | None] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
 
+    @property
+    def filters(self) -> bool:
+        """Whether letters and digits look for an option, instead of digits choosing one."""
+        return len(self.options) >= FILTER_FROM
+
+    @property
+    def found(self) -> tuple[Option, ...]:
+        """The options that hold every word of the filter, in any case."""
+        words = self.filter.casefold().split()
+        if not words:
+            return self.options
+        texts = ((option, f"{option.label} {option.description}".casefold()) for option in self.options)
+        return tuple(option for option, text in texts if all(word in text for word in words))
+
+    def look_for(self, text: str) -> None:
+        """More of the filter was typed or pasted; ignored where there is none."""
+        if self.filters:
+            typed = safe_text(text[:_FILTER_LENGTH]).replace("\n", " ").replace("\t", " ")
+            self._use_filter((self.filter + typed).lstrip()[:_FILTER_LENGTH])
+
+    def erase(self) -> None:
+        """Backspace: one character less of the filter."""
+        self._use_filter(self.filter[:-1])
+
+    def _use_filter(self, text: str) -> None:
+        """The option that was selected stays so where it is still there."""
+        before = self.found[self.selected] if self.found else None
+        self.filter = text
+        self.selected = self.found.index(before) if before in self.found else 0
+
     def move(self, by: int) -> None:
-        self.selected = (self.selected + by) % len(self.options)
+        if self.found:
+            self.selected = (self.selected + by) % len(self.found)
 
     def choose(self, index: int | None = None) -> None:
         """Takes the selected option, or the one at ``index``; a digit beyond the last is ignored, and so is a
         key that comes too early."""
         index = self.selected if index is None else index
         too_early = self.outcome.get_loop().time() < self.accepts_from
-        if too_early or not 0 <= index < len(self.options) or self.outcome.done():
+        if too_early or not 0 <= index < len(self.found) or self.outcome.done():
             return
         self.selected = index
-        option = self.options[index]
+        option = self.found[index]
         if option.asks_text:
             self.writing = option
         else:
@@ -71,9 +107,11 @@ class Panel:
             self.outcome.set_result(Chosen(self.writing.value, text))
 
     def cancel(self) -> None:
-        """Esc: first out of the writing, then out of the panel."""
+        """Esc: first out of the writing or the filter, then out of the panel."""
         if self.writing is not None:
             self.writing = None
+        elif self.filter:
+            self._use_filter("")
         elif not self.outcome.done():
             self.outcome.set_result(None)
 
@@ -82,19 +120,31 @@ class Panel:
         lines = [theme.paint("bold", safe_line(part, width - 1)) for part in parts[:_TITLE_LINES]]
         if len(parts) > _TITLE_LINES:
             lines.append(theme.paint("dim", f"… {len(parts) - _TITLE_LINES} more lines"))
-        first = max(0, min(self.selected - _SHOWN // 2, len(self.options) - _SHOWN))
-        last = min(first + _SHOWN, len(self.options))
+        options = self.found
+        if self.filters:
+            words = self.filter or theme.paint("dim", "type to filter")
+            lines.append(
+                theme.paint("accent", "/ ") + (safe_line(words, width - 3) if self.filter else words)
+            )
+        first = max(0, min(self.selected - _SHOWN // 2, len(options) - _SHOWN))
+        last = min(first + _SHOWN, len(options))
         lines += [self._option_line(index, theme, width) for index in range(first, last)]
-        hidden = len(self.options) - _SHOWN
-        keys = "enter takes it · digits choose · esc " + ("goes back" if self.writing else "cancels")
+        hidden = len(options) - _SHOWN
+        if not options:
+            lines.append(theme.paint("dim", "  nothing matches"))
+        digits = "" if self.filters else "digits choose · "
+        keys = f"enter takes it · {digits}esc " + (
+            "goes back" if self.writing else "clears the filter" if self.filter else "cancels"
+        )
         more = f" · {hidden} more" if hidden > 0 else ""
         hint = "type your words, then enter · esc goes back" if self.writing else keys + more
         return [*lines, theme.paint("dim", safe_line(hint, width - 1))]
 
     def _option_line(self, index: int, theme: Theme, width: int) -> str:
-        option = self.options[index]
+        option = self.found[index]
         chosen = index == self.selected
-        label = ("❯ " if chosen else "  ") + safe_line(f"{index + 1}. {option.label}", width - 3)
+        number = "" if self.filters else f"{index + 1}. "
+        label = ("❯ " if chosen else "  ") + safe_line(f"{number}{option.label}", width - 3)
         room = width - len(label) - 4
         description = safe_line(option.description, room) if option.description and room > 10 else ""
         text = theme.paint("accent", label) if chosen else label

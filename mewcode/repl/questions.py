@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from prompt_toolkit.buffer import Buffer
 
@@ -23,8 +24,10 @@ class Questions:
     def __init__(self, buffer: Buffer, screen: Screen, theme: Theme) -> None:
         self.panel: Panel | None = None
         self.theme = theme
+        self.on_ask: Callable[[], None] | None = None
         self._buffer = buffer
         self._screen = screen
+        self._one_at_a_time = asyncio.Lock()
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         shown, panel = approval_panel(request, self.theme, self._screen.width)
@@ -43,7 +46,18 @@ class Questions:
         return None if chosen is None else chosen.value
 
     async def ask(self, panel: Panel) -> Chosen | None:
-        """Opens a panel and waits for what is chosen; None for Esc."""
+        """Opens a panel and waits for what is chosen; None for Esc. ``on_ask`` is told. Where another is open
+        (a command's, while a turn runs), it waits for that one to be done with."""
+        if self.on_ask is not None:
+            self.on_ask()
+        waits = self._one_at_a_time.locked()
+        async with self._one_at_a_time:
+            if waits:
+                # A key may have been meant for the panel before.
+                panel.accepts_from = asyncio.get_running_loop().time() + _MID_WORD
+            return await self._open(panel)
+
+    async def _open(self, panel: Panel) -> Chosen | None:
         self.panel = panel
         # What was being typed is no answer: it waits aside.
         draft = self._buffer.document

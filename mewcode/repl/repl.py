@@ -19,17 +19,24 @@ from mewcode.infra.log_file import log_path
 from mewcode.infra.supervisor import TaskScope
 from mewcode.infra.terminal_text import safe_line
 from mewcode.permissions.modes import next_mode
-from mewcode.repl.commands import CommandRegistry
+from mewcode.repl.aside_view import Asides
+from mewcode.repl.commands import CommandRegistry, Desk
+from mewcode.repl.completer import InputCompleter
+from mewcode.repl.composer import Composer
+from mewcode.repl.file_index import FileIndex
 from mewcode.repl.input import make_bindings, make_buffer
 from mewcode.repl.layout import Drawn, make_layout
+from mewcode.repl.notify import Attention
 from mewcode.repl.outcomes import Outcomes
 from mewcode.repl.panel import Panel
 from mewcode.repl.questions import Questions
 from mewcode.repl.screen import Screen
-from mewcode.repl.statusline import status_text
+from mewcode.repl.statusline import background_text, status_text
+from mewcode.repl.terminal_traits import TerminalTraits
 from mewcode.repl.theme import Theme
 from mewcode.repl.turn_view import TurnView
-from mewcode.repl.turns import Turns
+from mewcode.repl.turns import Turns, is_command
+from mewcode.repl.user_shell import UserShell
 
 if TYPE_CHECKING:
     # The parts of a session are loaded after the first paint.
@@ -40,7 +47,7 @@ _TWICE = 1.0
 # Rows that the input, its menu and the status line may want below what is in progress.
 _ROWS_BELOW = 4
 # Rows of the block in progress: enough to follow it, few enough to draw in a millisecond or two.
-_LIVE_ROWS = 16
+_LIVE_ROWS = 12
 
 # Shapes, not colours: they hold in every theme.
 _MENU_STYLE = [
@@ -70,18 +77,30 @@ class Repl:
         branch: str,
         first_prompt: str | None = None,
         label: str = "",
+        traits: TerminalTraits | None = None,
+        attention: Attention | None = None,
+        cwd: Path | None = None,
+        vi_mode: bool = False,
     ) -> None:
         self.theme = theme
+        traits = traits or TerminalTraits()
+        self.attention = attention or Attention(
+            output.write_raw, time.monotonic, traits, title=False, notify=False
+        )
         self.session: Session | None = None
         self._open_session = open_session
         self._commands = commands
         self._folder, self._branch, self._label = folder, branch, label
         self._first_prompt = first_prompt
         self._last_interrupt = 0.0
+        self._reading = False
         self._tasks = TaskScope("repl")
         self._failure: Exception | None = None
         self.turns = Turns(self, self._tasks)
-        self.buffer: Buffer = make_buffer(commands, root)
+        cwd = cwd or root
+        self.composer = Composer(self, FileIndex(root, cwd))
+        completer = InputCompleter(commands, self.composer.files, cwd, lambda: self.session)
+        self.buffer: Buffer = make_buffer(completer, root)
         self._drawn = Drawn(theme.paint("user", "❯ "))
         self.screen = Screen(
             make_layout(self.buffer, self._drawn),
@@ -92,8 +111,15 @@ class Repl:
             color=theme.name != "no-color",
             compose=self._compose,
             after_first_paint=self._painted,
+            reflows=traits.reflows,
         )
+        if vi_mode:
+            self.screen.use_vi()
+        self.shell = UserShell(self._tasks, self.screen)
+        self._drawn.marks_cursor = lambda: self.screen.parked
         self.questions = Questions(self.buffer, self.screen, theme)
+        self.questions.on_ask = self.attention.asked
+        self._asides = Asides(self)
         self._outcomes = Outcomes(self.screen, self.questions, self)
 
     async def run(self) -> int:
@@ -106,6 +132,7 @@ class Repl:
             if self.turns.run is not None:
                 self.turns.run.interrupt()
             await self._tasks.close(grace=1.0)
+            self.attention.end()
             if self.session is not None:
                 await self.session.aclose()
         if self._failure is not None:
@@ -137,7 +164,17 @@ class Repl:
 
         return self._tasks.start(name, guarded())
 
+    def use_theme(self, theme: Theme) -> None:
+        """What is drawn from now on is in these colours; the scrollback stays as it is."""
+        self.theme = self.questions.theme = theme
+        if self.turns.view is not None:
+            self.turns.view.use_theme(theme)
+        self._drawn.set_prompt(theme.paint("user", "❯ "))
+        self.screen.use_color(color=theme.name != "no-color")
+        self.screen.refresh()
+
     def _painted(self) -> None:
+        self.attention.begin()
         self.start("session", self._begin)
 
     async def _begin(self) -> None:
@@ -150,7 +187,7 @@ class Repl:
         for notice in self.session.notices:
             self.say("warn", notice)
         self._replay(self.session)
-        self.start("views", lambda: asyncio.to_thread(_load_views))
+        self.start("views", self._look_ahead)
         self.session.on_saving = self._saving_changed
         self.session.background.start("warm", _warm(self.session))
         self.screen.refresh()
@@ -158,6 +195,10 @@ class Repl:
             self.turns.submit(self._first_prompt)
         else:
             self.turns.next()
+
+    async def _look_ahead(self) -> None:
+        await asyncio.to_thread(_load_views)
+        self.composer.files.begin()
 
     def _saving_changed(self, failing: str | None) -> None:
         if failing:
@@ -171,17 +212,22 @@ class Repl:
         if session.agent.conversation.messages:
             self.screen.commit(replay(session.agent.conversation.messages, self.theme, self.screen.width))
 
-    def _compose(self) -> None:
+    def _compose(self) -> bool:
         width, rows, panel = self.screen.width, self.screen.rows, self.panel
-        asked = panel.lines(self.theme, width) if panel is not None else []
+        asked = panel.lines(self.theme, width) if panel is not None else self.composer.lines(width)
         waiting = [f"queued: {text}" for text in self.turns.queued]
         queued = [self.theme.paint("dim", safe_line(text, width - 1)) for text in waiting]
+        queued = [*self._asides.lines(), *queued]
         live: list[str] = []
         if self.turns.view is not None:
             left = rows - len(queued) - len(asked) - _ROWS_BELOW
             live = self.turns.view.live_lines(max(3, min(left, _LIVE_ROWS)))
-        status = status_text(self.session, self._folder, self._branch, width, self._label)
-        self._drawn.show(
+        if self.shell.view is not None:
+            left = rows - len(queued) - len(asked) - len(live) - _ROWS_BELOW
+            live = [*self.shell.view.live_lines(max(3, min(left, _LIVE_ROWS))), *live]
+        background = background_text(self.session, len(waiting))
+        status = status_text(self.session, self._folder, self._branch, width, self._label, background)
+        return self._drawn.show(
             [*live, *queued, *asked, ""],
             self.theme.paint("dim", status),
             takes_input=panel is None or panel.writing is not None,
@@ -194,10 +240,24 @@ class Repl:
         )
 
     async def command(self, session: Session, line: str) -> None:
-        await self._outcomes.show(session, await self._commands.run(session, line))
+        desk = Desk(session, self.theme.name, self.screen.width, self.screen.rows, self.turns.queued)
+        await self._outcomes.show(session, await self._commands.run(desk, line))
+
+    def is_anytime(self, line: str) -> bool:
+        return is_command(line) and self._commands.is_anytime(line)
+
+    def ask_aside(self, session: Session, question: str) -> None:
+        self._asides.ask(session, question)
+
+    async def compose(self, text: str) -> None:
+        """Lets the user write in their editor; what they wrote stands in the input after."""
+        await self.composer.compose(text or self.buffer.text)
+
+    async def run_shell(self, session: Session, command: str) -> None:
+        await self.shell.run(session, command, self.theme)
 
     def give_back(self, text: str) -> None:
-        self.buffer.insert_text(text)
+        self.buffer.insert_text(self.composer.pasted.fold(text))
 
     # What keys ask for; see `repl.input.Actions`.
 
@@ -209,6 +269,8 @@ class Repl:
         self.turns.submit(text)
 
     def stop(self) -> None:
+        if self._asides.stop() or self.shell.stop():
+            return
         if self.turns.stop():
             self.say("warn", "interrupted")
 
@@ -216,11 +278,11 @@ class Repl:
         now = time.monotonic()
         twice, self._last_interrupt = now - self._last_interrupt < _TWICE, now
         if self.panel is not None:
-            self.panel.writing = None
+            self.panel.writing, self.panel.filter = None, ""
             self.panel.cancel()
             if self.turns.run is None:
                 return False  # what asked goes on without an answer
-        if self.turns.busy:
+        if self.turns.busy or self.shell.view is not None or self._asides.running:
             self.stop()
             if twice:
                 self.turns.abandon()
@@ -249,7 +311,31 @@ class Repl:
         self.screen.refresh()
 
     def take_back(self) -> str | None:
-        return self.turns.take_back()
+        text = self.turns.take_back()
+        return self.composer.pasted.fold(text) if text else text
+
+    def focus(self, *, here: bool) -> None:
+        self.attention.focus(here=here)
+
+    def open_transcript(self) -> None:
+        session = self.session
+        if session is not None and not self._reading:
+            self._reading = True
+            self.start("transcript", lambda: self._show_transcript(session))
+
+    async def _show_transcript(self, session: Session) -> None:
+        from mewcode.repl.pager import show_transcript
+
+        try:
+            await show_transcript(
+                self.screen,
+                session.agent.conversation.messages,
+                self.theme,
+                lambda: "a question waits for you" if self.panel is not None else "",
+                self.focus,
+            )
+        finally:
+            self._reading = False
 
 
 async def _warm(session: Session) -> None:

@@ -1,4 +1,4 @@
-"""The last line of the screen: model, mode, context, cost, folder and branch."""
+"""The last line of the screen: model, mode, context, cost, what waits, what runs, folder and branch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,24 @@ if TYPE_CHECKING:
     from mewcode.agent.session import Session
 
 
-def status_text(session: Session | None, folder: str, branch: str, width: int, label: str = "") -> str:
+# Tasks of a session that a user may wonder about, and what they do.
+_TASKS = {"index": "indexing", "extract": "taking notes", "consolidate": "tidying notes"}
+
+
+def background_text(session: Session | None, queued: int) -> str:
+    """What waits and what goes on behind the conversation: ``2 queued · 1 command running · indexing``."""
+    parts = [f"{queued} queued"] if queued else []
+    if session is not None:
+        processes = session.tools.session.shell.background.values()
+        if running := sum(process.running for process in processes):
+            parts.append(f"{running} command{'s' if running != 1 else ''} running")
+        parts += dict.fromkeys(_TASKS[name] for name in session.background.running if name in _TASKS)
+    return " · ".join(parts)
+
+
+def status_text(
+    session: Session | None, folder: str, branch: str, width: int, label: str = "", background: str = ""
+) -> str:
     """One line of at most ``width`` characters; what matters least is left out first. ``label`` always
     stands in front (the demo's)."""
     parts = [label] if label else []
@@ -28,7 +45,7 @@ def status_text(session: Session | None, folder: str, branch: str, width: int, l
         cost = session.agent.cost_usd
         if cost:
             parts.append(f"${cost:.2f}")
-    parts += [folder, branch]
+    parts += [background, folder, branch]
     shown: list[str] = []
     for part in filter(None, parts):
         if sum(map(len, shown)) + 3 * len(shown) + len(part) < width - 2:

@@ -33,8 +33,8 @@ _RUNNING_LINES = 5
 _ERROR_LINES = 4
 _USER_LINES = 12
 _APPROVAL_LINES = 200
-# Calls that took longer show their time.
-_WORTH_SECONDS = 1.0
+WORTH_SECONDS = 1.0
+"""Calls that took longer show their time."""
 _TODO_SIGNS: dict[str, tuple[str, Style]] = {
     "pending": ("☐", "plain"),
     "in_progress": ("◐", "accent"),
@@ -48,7 +48,7 @@ def tool_card(name: str, summary: str, outcome: ToolOutcome, seconds: float, the
     width = max(_LEAST_WIDTH, width)
     style: Style = "error" if outcome.is_error else "dim"
     notes, body = _card_content(outcome, theme, width - len(_BELOW))
-    if seconds > _WORTH_SECONDS:
+    if seconds > WORTH_SECONDS:
         notes.append(duration(seconds, tenths=True))
     note = " · ".join(filter(None, notes)) or ("failed" if outcome.is_error else "done")
     lines = [_title(name, summary, "error" if outcome.is_error else "ok", theme, width)]
@@ -57,12 +57,17 @@ def tool_card(name: str, summary: str, outcome: ToolOutcome, seconds: float, the
     return "\n".join(lines) + "\n"
 
 
+def card_note(outcome: ToolOutcome, theme: Theme, width: int) -> str:
+    """The words of a card's second line: how the call went."""
+    return " · ".join(filter(None, _card_content(outcome, theme, width)[0]))
+
+
 def running_card(
     name: str, summary: str, seconds: float, tail_lines: Sequence[str], theme: Theme, width: int
 ) -> list[str]:
     """A call that runs: its title, how long it has been running, and its last lines of output."""
     width = max(_LEAST_WIDTH, width)
-    note = f"running {duration(seconds)}" if seconds > _WORTH_SECONDS else "running"
+    note = f"running {duration(seconds)}" if seconds > WORTH_SECONDS else "running"
     lines = [_title(name, summary, "accent", theme, width)]
     lines.append(_elbow_line(note, theme, "dim", width))
     tail = [cut_line(theme, "dim", line, width - len(_BELOW)) for line in tail_lines[-_RUNNING_LINES:]]

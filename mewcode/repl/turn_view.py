@@ -12,6 +12,7 @@ from mewcode.core.events import (
     ApprovalResolved,
     Notice,
     RetryScheduled,
+    StepEnded,
     StepStarted,
     StreamWithdrawn,
     ToolEnded,
@@ -26,6 +27,7 @@ from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.repl.duration import duration
 from mewcode.repl.markdown_stream import MarkdownStream
 from mewcode.repl.theme import Theme
+from mewcode.repl.tool_groups import Ended, ToolGroup, is_grouped
 from mewcode.repl.tool_views import running_card, tool_card
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -71,11 +73,16 @@ class TurnView:
         self._writing = ""
         self._written = 0
         self._tools: dict[str, _Running] = {}
+        self._group = ToolGroup()
         self._asked: set[str] = set()
         self._waits_for_user = False
         self._retry: tuple[RetryScheduled, float] | None = None
         self._tokens = 0
         self.interrupted = False
+
+    def use_theme(self, theme: Theme) -> None:
+        """Other colours, from the next block on."""
+        self._theme = theme
 
     def handle(self, event: AgentEvent) -> None:
         """Takes the next event of the turn."""
@@ -93,6 +100,7 @@ class TurnView:
         elif isinstance(event, ToolEnded):
             self._tool_ended(event)
         elif isinstance(event, ApprovalRequested):
+            self._end_group()
             self._asked.add(event.request.call_id)
             self._waits_for_user = True
         elif isinstance(event, ApprovalResolved):
@@ -105,6 +113,8 @@ class TurnView:
             self._retry = (event, self._clock() + event.delay)
         elif isinstance(event, StepStarted):
             self._retry, self._committed = None, False
+        elif isinstance(event, StepEnded):
+            self._end_group()
         elif isinstance(event, Notice):
             self.note("warn" if event.level != "info" else "dim", event.text, event.hint)
         elif isinstance(event, TurnEnded):
@@ -112,6 +122,7 @@ class TurnView:
 
     def note(self, style: str, text: str, hint: str = "") -> None:
         """A line or two in the scrollback: what happened, what to do."""
+        self._end_group()
         paint = self._theme.paint
         shown = "\n".join(safe_line(line, 500) for line in safe_text(text).split("\n"))
         lines = [paint(style, f"● {shown}")]  # type: ignore[arg-type]  # styles are this package's own
@@ -130,6 +141,7 @@ class TurnView:
 
     def _delta(self, event: BlockDelta) -> None:
         if event.kind == "text" and self._markdown is not None:
+            self._markdown.resize(self._width())
             self._add_text(self._markdown.feed(event.text))
         elif event.kind == "thinking":
             self._thought = (self._thought + event.text)[-400:]
@@ -164,13 +176,22 @@ class TurnView:
         tool = self._tools.pop(event.call_id, None)
         summary = tool.summary if tool else ""
         outcome = event.outcome
+        if is_grouped(event.name) and event.call_id not in self._asked:
+            self._group.add(Ended(event.name, summary, outcome, event.seconds))
+            return
+        self._end_group()
         if event.call_id in self._asked and isinstance(outcome.view, DiffView):
             # The whole change stands right above, where it was asked for.
             outcome = ToolOutcome(outcome.content, TextView("as shown"), outcome.is_error)
         card = tool_card(event.name, summary, outcome, event.seconds, self._theme, self._width())
         self._commit("\n" + card)
 
+    def _end_group(self) -> None:
+        if card := self._group.take(self._theme, self._width()):
+            self._commit("\n" + card)
+
     def _turn_ended(self, event: TurnEnded) -> None:
+        self._end_group()
         if self._markdown is not None:
             self._add_text(self._markdown.finish())
             self._markdown = None
@@ -189,8 +210,11 @@ class TurnView:
         width, paint = self._width(), self._theme.paint
         lines: list[str] = []
         if self._markdown is not None:
+            self._markdown.resize(width)
             body = self._markdown.live(max(1, max_lines - 2))
             lines += [*([] if self._begun else [""]), *body]
+        if card := self._group.card(self._theme, width):
+            lines += ["", *card.rstrip("\n").split("\n")]
         for tool in self._tools.values():
             tail = [line for line in tool.tail if line]
             lines += ["", *running_card(

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
 from mewcode.infra.supervisor import TaskScope
+from mewcode.repl.composer import Composer
+from mewcode.repl.notify import Attention
 from mewcode.repl.screen import Screen
 from mewcode.repl.theme import Theme
 from mewcode.repl.tool_views import user_block
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
     # The parts of a session are loaded after the first paint.
     from mewcode.agent.agent import Run
     from mewcode.agent.session import Session
+    from mewcode.repl.mentions import Attached
 
 # Seconds between two drawings that only show that time passes.
 _TICK = 0.1
+_NOTE_HINT = "To send it to the model, begin with another word."
 
 
 class Host(Protocol):
@@ -28,14 +32,42 @@ class Host(Protocol):
     theme: Theme
     screen: Screen
     session: Session | None
+    attention: Attention
 
     def start(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]: ...
 
     async def command(self, session: Session, line: str) -> None: ...
 
+    composer: Composer
+
+    async def run_shell(self, session: Session, command: str) -> None:
+        """Runs a command of the user's own."""
+        ...
+
+    def say(self, style: str, text: str, hint: str = "") -> None: ...
+
+    def is_anytime(self, line: str) -> bool:
+        """Whether this line is a command that need not wait for the turn that runs."""
+        ...
+
     def give_back(self, text: str) -> None:
         """Puts words back into the input."""
         ...
+
+
+def is_command(text: str) -> bool:
+    """Whether an input is for MewCode itself; two slashes say that it is not."""
+    return text.startswith("/") and "\n" not in text and not text.startswith("//")
+
+
+def is_note(text: str) -> bool:
+    """``# text`` is reserved for notes. A heading with more below it is a message."""
+    return text.startswith("# ") and "\n" not in text
+
+
+def is_own(text: str) -> bool:
+    """Whether an input is neither for the model nor a command of MewCode's: it never waits for a turn."""
+    return text.startswith("!") or is_note(text)
 
 
 class Turns:
@@ -59,7 +91,9 @@ class Turns:
     def submit(self, text: str) -> None:
         """Sends, or queues while a turn runs; a command is never said to the model."""
         session = self._host.session
-        if session is None or (self.busy and (self.run is None or text.startswith("/"))):
+        if session is not None and self.run is not None and (is_own(text) or self._host.is_anytime(text)):
+            self._host.start("command", lambda: self._at_once(session, text))
+        elif session is None or (self.busy and (self.run is None or self._waits(text))):
             self._queue.append(text)
         elif self.busy:
             session.agent.interjections.put(text)
@@ -67,6 +101,10 @@ class Turns:
             self._queue.append(text)
             self.next()
         self._host.screen.refresh()
+
+    def _waits(self, text: str) -> bool:
+        """Whether an input cannot go along with the turn that runs."""
+        return text.startswith("/") or self._host.composer.waits_for_turn(text)
 
     def next(self) -> None:
         """Begins with the next input, where one waits and nothing runs."""
@@ -80,11 +118,26 @@ class Turns:
             self._input.add_done_callback(lambda _: self._taken(session))
 
     async def _take(self, session: Session, text: str) -> None:
-        self._host.screen.commit("\n" + user_block(text, self._host.theme, self._host.screen.width))
-        if text.startswith("/") and "\n" not in text and not text.startswith("//"):
-            await self._host.command(session, text)
+        if is_own(text) or is_command(text):
+            await self._at_once(session, text)
         else:
+            self._show(text)
             await self._turn(session, text)
+
+    def _show(self, text: str) -> None:
+        self._host.screen.commit("\n" + user_block(text, self._host.theme, self._host.screen.width))
+
+    async def _at_once(self, session: Session, text: str) -> None:
+        self._show(text)
+        command = text[1:].strip()
+        if is_note(text):
+            self._host.say("warn", "notes come in a later version; this was not sent", _NOTE_HINT)
+        elif not is_own(text):
+            await self._host.command(session, text)
+        elif command:
+            await self._host.run_shell(session, command)
+        else:
+            self._host.say("dim", "!COMMAND runs a command of yours in the shell")
 
     def _taken(self, session: Session) -> None:
         self.busy = False
@@ -96,9 +149,14 @@ class Turns:
         screen = self._host.screen
         view = TurnView(self._host.theme, screen.commit, lambda: screen.width, time.monotonic)
         self.view = view
+        self._host.attention.turn_began(text)
         ticking = self._tasks.start("tick", self._tick())
+        attached: Attached | None = None
         try:
-            async with session.run(text) as run:
+            attached, images = await self._host.composer.attach(session, text)
+            for reminder in attached.reminders:
+                session.agent.remind(reminder)
+            async with session.run(text, images) as run:
                 self.run = run
                 async for event in run:
                     view.handle(event)
@@ -107,6 +165,10 @@ class Turns:
                 self._give_back(session)
         finally:
             ticking.cancel()
+            # What could not be said, because the turn did not begin, is not said with the next message.
+            for reminder in attached.reminders if attached is not None else ():
+                session.agent.take_back(reminder)
+            self._host.attention.turn_ended()
             self.view = self.run = None
 
     def _give_back(self, session: Session) -> None:

@@ -297,13 +297,6 @@ def test_a_dumb_terminal_gets_plain_text(start: Start, fake_llm: FakeLLM) -> Non
     assert b"\x1b" not in terminal.raw
 
 
-def test_a_dumb_terminal_is_not_prompted_in(start: Start) -> None:
-    terminal = start(TERM="dumb")
-    assert terminal.wait_exit() == 2
-    assert "there is no prompt" in "\n".join(terminal.history())
-    assert b"\x1b" not in terminal.raw
-
-
 @pytest.mark.parametrize("arguments", [[], ["--output-format", "json"], ["--output-format", "stream-json"]])
 def test_output_to_a_file_has_no_escape_codes(
     fake_llm: FakeLLM, project: Path, home: Path, arguments: list[str]

@@ -96,7 +96,7 @@ def test_lines_fit_and_scroll_and_show_no_escapes() -> None:
         lines = panel.lines(THEMES["no-color"], 80)
         assert all("\x1b" not in line for line in lines)
         assert any("option 20" in line for line in lines)
-        assert len(lines) == 12
+        assert len(lines) == 13  # title, filter, ten options, keys
         assert "20 more" in lines[-1]
 
     asyncio.run(run())
@@ -111,3 +111,82 @@ def test_a_long_title_leaves_the_options_on_the_screen() -> None:
         assert lines[9].endswith("1. Alpha  the first")
 
     asyncio.run(run())
+
+
+def _many(count: int = 12) -> tuple[Option, ...]:
+    names = ["gpt-5", "gpt-5-mini", "claude-opus", "claude-haiku", "qwen3:8b", "模型"]
+    names += [f"other-{number}" for number in range(count - len(names))]
+    return tuple(Option(name, name, "openai" if name.startswith("gpt") else "local") for name in names)
+
+
+def with_many(scenario: Callable[[Panel], None], selected: int = 0) -> None:
+    async def run() -> None:
+        panel = Panel("Which?", _many(), selected)
+        scenario(panel)
+        panel.outcome.cancel()
+
+    asyncio.run(run())
+
+
+def test_typing_filters_many_options() -> None:
+    def scenario(panel: Panel) -> None:
+        assert panel.filters
+        panel.look_for("5")
+        panel.look_for(" OPEN")
+        assert [option.value for option in panel.found] == ["gpt-5", "gpt-5-mini"]
+        panel.move(1)
+        panel.choose()
+        assert panel.outcome.result() == Chosen("gpt-5-mini")
+
+    with_many(scenario)
+
+
+def test_the_selected_option_stays_selected_where_it_is_found() -> None:
+    def scenario(panel: Panel) -> None:
+        panel.look_for("claude")
+        assert panel.found[panel.selected].value == "claude-haiku"
+        panel.look_for(" opus")
+        assert panel.found[panel.selected].value == "claude-opus"
+        panel.erase()
+        assert panel.found[panel.selected].value == "claude-opus"
+
+    with_many(scenario, selected=3)
+
+
+def test_nothing_found_takes_nothing_and_esc_clears_the_filter_first() -> None:
+    def scenario(panel: Panel) -> None:
+        panel.look_for("zzz")
+        panel.move(1)
+        panel.choose()
+        assert not panel.outcome.done()
+        lines = panel.lines(THEMES["no-color"], 60)
+        assert any("nothing matches" in line for line in lines)
+        assert "clears the filter" in lines[-1]
+        panel.cancel()
+        assert (panel.filter, panel.outcome.done(), len(panel.found)) == ("", False, 12)
+        panel.look_for("模型")
+        assert [option.value for option in panel.found] == ["模型"]
+        panel.cancel()
+        panel.cancel()
+        assert panel.outcome.result() is None
+
+    with_many(scenario)
+
+
+def test_a_pasted_text_is_one_line_without_escapes_and_bounded() -> None:
+    def scenario(panel: Panel) -> None:
+        panel.look_for("\x1b[31mgpt\nmini" + "x" * 500)
+        assert "\x1b" not in panel.filter
+        assert "\n" not in panel.filter
+        assert len(panel.filter) <= 80
+        assert all(len(line) < 60 for line in panel.lines(THEMES["no-color"], 60))
+
+    with_many(scenario)
+
+
+def test_few_options_have_no_filter() -> None:
+    def scenario(panel: Panel) -> None:
+        panel.look_for("beta")
+        assert (panel.filter, panel.found) == ("", OPTIONS)
+
+    with_panel(scenario)

@@ -1,0 +1,80 @@
+"""The input in the user's own editor."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+from collections.abc import Mapping
+from types import FrameType
+
+from mewcode.core.errors import MewCodeError
+
+# What is there on most systems, where the user has named none.
+_USUAL = ("nano", "vim", "vi")
+
+
+def editor_command(environ: Mapping[str, str]) -> list[str]:
+    """The command of the user's editor: ``VISUAL``, ``EDITOR``, else one that is usual. Raises
+    `MewCodeError` where there is none."""
+    import shutil
+
+    for name in ("VISUAL", "EDITOR"):
+        if words := _words(environ.get(name, "")):
+            return words
+    for name in _USUAL:
+        if shutil.which(name, path=environ.get("PATH", os.defpath)):
+            return [name]
+    raise MewCodeError("there is no editor", hint="Set $EDITOR to the one you use.")
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise MewCodeError(f"$EDITOR makes no sense: {error}", hint="Quotes have to close.") from error
+
+
+async def edit_text(text: str, environ: Mapping[str, str]) -> str:
+    """Opens the editor on ``text`` and returns what it leaves, without the newline at its end. Called in the
+    main thread while the terminal is free (`repl.screen.Screen.away`); the loop goes on meanwhile. Raises
+    `MewCodeError`; the text is then as it was."""
+    command = editor_command(environ)
+    # Ctrl-C is meant for the editor. A handler of ours, unlike an ignored signal, is not inherited.
+    before = signal.signal(signal.SIGINT, _nothing)
+    try:
+        return await asyncio.to_thread(_edit, command, text, environ)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _edit(command: list[str], text: str, environ: Mapping[str, str]) -> str:
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="mewcode-") as folder:
+        path = os.path.join(folder, "input.md")
+        with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.write(text)
+        try:
+            done = subprocess.run([*command, path], env=dict(environ), check=False)
+        except OSError as error:
+            raise MewCodeError(
+                f"the editor {command[0]} did not start: {error.strerror}", hint="Set $EDITOR to another."
+            ) from error
+        if done.returncode != 0:
+            raise MewCodeError(f"the editor ended with code {done.returncode}; the text is unchanged")
+        return _read(path).removesuffix("\n")
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="strict", newline=None) as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise MewCodeError(f"what the editor left cannot be read: {error}") from error
+
+
+def _nothing(number: int, frame: FrameType | None) -> None:
+    pass

@@ -1,0 +1,289 @@
+"""The full transcript on a screen of its own, with search. What runs goes on behind it.
+
+Lines are kept from the last to the first, so that those which are still being rendered come in at the far end
+and nothing moves under the reader's eyes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input import Input, create_input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.layout import HSplit, Layout, UIContent, UIControl, Window
+from prompt_toolkit.output import ColorDepth, Output
+
+from mewcode.core.message import Message
+from mewcode.infra.supervisor import TaskScope
+from mewcode.infra.terminal_text import safe_line, safe_text
+from mewcode.repl.layout import Lines, fragments_of
+from mewcode.repl.screen import Screen
+from mewcode.repl.theme import Theme
+from mewcode.repl.transcript import newest_first
+
+_HELP = "arrows, space, b, g, G move · / searches, n, N · q leaves"
+_SGR = re.compile(r"\x1b\[[0-9;]*m")
+# Messages are rendered in a thread, so many lines at a time.
+_BATCH = 500
+
+
+class Focus(Protocol):
+    def __call__(self, *, here: bool) -> None: ...
+
+
+class Pages:
+    """What is shown of the lines: ``below`` lines stand below the last one shown. ``rows``: how many are."""
+
+    def __init__(self, rows: Callable[[], int]) -> None:
+        self.lines: list[str] = []  # the last line first
+        self.below = 0
+        self.pattern = ""
+        self.loading = True
+        self._rows = rows
+
+    @property
+    def _highest(self) -> int:
+        return max(0, len(self.lines) - self._rows())
+
+    def move(self, lines: int) -> None:
+        """Up by ``lines``; down where it is negative. The ends hold."""
+        self.below = max(0, min(self.below + lines, self._highest))
+
+    def page(self, pages: float) -> None:
+        self.move(int(pages * max(1, self._rows() - 1)))
+
+    def top(self) -> None:
+        self.below = self._highest
+
+    def bottom(self) -> None:
+        self.below = 0
+
+    def shown(self) -> list[str]:
+        """The lines on the screen, from top to bottom."""
+        self.below = min(self.below, self._highest)
+        return self.lines[self.below : self.below + self._rows()][::-1]
+
+    def search(self, pattern: str) -> bool:
+        """Looks upwards from the last line shown, and on from the end; case counts where ``pattern`` has
+        capitals. Returns whether it was found."""
+        self.pattern = pattern
+        return self._go_to(range(self.below, len(self.lines))) or self._go_to(range(self.below))
+
+    def again(self, *, up: bool) -> bool:
+        """The next hit further up, or further down, and on from the other end."""
+        last = len(self.lines)
+        if not last:
+            return False
+        # Lines may be fewer by now: a new width makes them anew.
+        here = min(self._hit_line, last - 1)
+        if up:
+            return self._go_to(range(here + 1, last)) or self._go_to(range(here + 1))
+        return self._go_to(range(here - 1, -1, -1)) or self._go_to(range(last - 1, here - 1, -1))
+
+    _hit_line = 0
+
+    def _go_to(self, places: Iterable[int]) -> bool:
+        find = self.finder()
+        if find is None:
+            return False
+        for place in places:
+            if find.search(_SGR.sub("", self.lines[place])):
+                self._hit_line = place
+                if not self.below <= place < self.below + self._rows():
+                    self.below = max(0, min(place - self._rows() // 2, self._highest))
+                return True
+        return False
+
+    def finder(self) -> re.Pattern[str] | None:
+        """What finds the pattern in a line, as text; None without a pattern."""
+        if not self.pattern:
+            return None
+        exact = self.pattern != self.pattern.lower()
+        return re.compile(re.escape(self.pattern), 0 if exact else re.IGNORECASE)
+
+
+class _View(UIControl):
+    """The lines shown, the hits among them marked."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    def create_content(self, width: int, height: int) -> UIContent:
+        find = self._pages.finder()
+        lines = [_marked(fragments_of(line), find) for line in self._pages.shown()]
+        return UIContent(lines.__getitem__, len(lines), show_cursor=False)
+
+
+def _marked(fragments: StyleAndTextTuples, find: re.Pattern[str] | None) -> StyleAndTextTuples:
+    text = "".join(fragment[1] for fragment in fragments)
+    hits = [match.span() for match in find.finditer(text)] if find is not None else []
+    if not hits:
+        return fragments
+    hit = {place for start, end in hits for place in range(start, end)}
+    marked: StyleAndTextTuples = []
+    place = 0
+    for style, part, *_ in fragments:
+        for char in part:
+            marked.append((f"{style} reverse" if place in hit else style, char))
+            place += 1
+    return marked
+
+
+class Pager:
+    """One look at a transcript. ``news`` is a word on what waits outside, asked for with each drawing."""
+
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        theme: Theme,
+        input_: Input,
+        output: Output,
+        news: Callable[[], str],
+        focus: Focus,
+    ) -> None:
+        self._messages = tuple(messages)
+        self._theme = theme
+        self._output = output
+        self._news = news
+        self._focus = focus
+        self._typed: str | None = None  # a pattern that is being typed
+        self._missed = False
+        self._width = 0
+        self._tasks = TaskScope("pager")
+        self._load: asyncio.Task[None] | None = None
+        self.pages = Pages(lambda: max(1, output.get_size().rows - 1))
+        self._status = Lines()
+        view = Window(_View(self.pages), wrap_lines=False, always_hide_cursor=True)
+        status = Window(self._status, height=1, wrap_lines=False)
+        self.app: Application[None] = Application(
+            layout=Layout(HSplit([view, status])),
+            key_bindings=self._bindings(),
+            input=input_,
+            output=output,
+            full_screen=True,
+            color_depth=None if theme.name != "no-color" else ColorDepth.DEPTH_1_BIT,
+            include_default_pygments_style=False,
+            before_render=self._fit,
+        )
+        # Esc leaves: it must not be taken for the start of something for long (seconds).
+        self.app.ttimeoutlen = 0.05
+        self.app.timeoutlen = 0.1
+
+    async def run(self) -> None:
+        """Shows the transcript until the user leaves it."""
+        try:
+            await self.app.run_async(set_exception_handler=False, handle_sigint=False)
+        finally:
+            await self._tasks.close()
+
+    def leave(self) -> None:
+        if self.app.is_running and not self.app.is_done:
+            self.app.exit()
+
+    def _fit(self, _: object) -> None:
+        """A width that is new makes the lines anew; the status is set with each drawing."""
+        width = self._output.get_size().columns
+        if width != self._width:
+            self._width = width
+            if self._load is not None:
+                self._load.cancel()
+            self.pages.lines, self.pages.loading = [], True
+            self._load = self._tasks.start("lines", self._read(width - 1))
+        self._status.show([self._theme.paint("dim", safe_line(self._status_text(), width - 1))])
+
+    async def _read(self, width: int) -> None:
+        """Takes in the lines, a batch at a time, each made in a thread."""
+        parts = newest_first(self._messages, self._theme, width)
+
+        def batch() -> list[str]:
+            taken: list[str] = []
+            for part in parts:
+                taken += reversed(part)
+                if len(taken) >= _BATCH:
+                    break
+            return taken
+
+        while lines := await asyncio.to_thread(batch):
+            self.pages.lines += lines
+            self.app.invalidate()
+        self.pages.loading = False
+        self.app.invalidate()
+
+    def _status_text(self) -> str:
+        if self._typed is not None:
+            return f"/{self._typed}"
+        pages, news = self.pages, self._news()
+        total = len(pages.lines)
+        place = f"{total - pages.below:,} of {total:,} lines" + (" …" if pages.loading else "")
+        missed = f"no {pages.pattern!r} here" if self._missed else ""
+        return " · ".join(filter(None, (news, missed, place, _HELP)))
+
+    def _bindings(self) -> KeyBindings:
+        bindings, pages = KeyBindings(), self.pages
+        typing = Condition(lambda: self._typed is not None)
+
+        def bind(keys: Iterable[str], act: Callable[[], object]) -> None:
+            for key in keys:
+                bindings.add(key, filter=~typing)(lambda _: act())
+
+        bind(("up", "k", "c-p"), lambda: pages.move(1))
+        bind(("down", "j", "c-n", "enter"), lambda: pages.move(-1))
+        bind(("pageup", "b", "c-b"), lambda: pages.page(1))
+        bind(("pagedown", " ", "c-f"), lambda: pages.page(-1))
+        bind(("u", "c-u"), lambda: pages.page(0.5))
+        bind(("d", "c-d"), lambda: pages.page(-0.5))
+        bind(("g", "home"), pages.top)
+        bind(("G", "end"), pages.bottom)
+        bind(("n",), lambda: self._again(up=True))
+        bind(("N",), lambda: self._again(up=False))
+        bind(("q", "escape", "c-o", "c-c"), self.leave)
+        bind(("/",), self._begin_typing)
+        for key in ("escape", "c-c"):
+            bindings.add(key, filter=typing)(lambda _: self._end_typing(search=False))
+        bindings.add("enter", filter=typing)(lambda _: self._end_typing(search=True))
+        bindings.add("backspace", filter=typing)(lambda _: self._rub_out())
+        bindings.add(Keys.Any, filter=typing)(self._type)
+        bindings.add(Keys.BracketedPaste, filter=typing)(self._type)
+        bindings.add("escape", "[", "I")(lambda _: self._focus(here=True))
+        bindings.add("escape", "[", "O")(lambda _: self._focus(here=False))
+        return bindings
+
+    def _again(self, *, up: bool) -> None:
+        self._missed = bool(self.pages.pattern) and not self.pages.again(up=up)
+
+    def _begin_typing(self) -> None:
+        self._typed, self._missed = "", False
+
+    def _type(self, event: KeyPressEvent) -> None:
+        self._typed = (self._typed or "") + safe_text(event.data).replace("\n", " ")
+
+    def _rub_out(self) -> None:
+        self._typed = self._typed[:-1] if self._typed else None
+
+    def _end_typing(self, *, search: bool) -> None:
+        pattern, self._typed = self._typed, None
+        if search and pattern:
+            self._missed = not self.pages.search(pattern)
+        else:
+            self.pages.pattern = ""
+
+
+async def show_transcript(
+    screen: Screen,
+    messages: Sequence[Message],
+    theme: Theme,
+    news: Callable[[], str],
+    focus: Focus,
+) -> None:
+    """Shows it in place of ``screen`` until the user leaves; what is committed meanwhile appears then."""
+    # An input of its own: what the screen's has yet to decide of an Esc would go to the screen's keys.
+    pager = Pager(messages, theme, create_input(), screen.output, news, focus)
+    async with screen.away():
+        await pager.run()

@@ -1,0 +1,241 @@
+"""The front end for screen readers and for terminals that only print: lines, one after the other. Nothing is
+drawn anew, no cursor moves, there are no colours."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from mewcode._version import __version__
+from mewcode.core.errors import MewCodeError, SessionError
+from mewcode.core.events import ApprovalAnswer, ApprovalRequest, Question
+from mewcode.infra.supervisor import TaskScope
+from mewcode.infra.terminal_text import safe_line, safe_text
+from mewcode.repl.approval import answer_of, approval_panel
+from mewcode.repl.commands import CommandRegistry, Desk, builtin_commands
+from mewcode.repl.panel import Chosen, Option
+from mewcode.repl.plain_outcomes import show_plain
+from mewcode.repl.plain_turn import PlainTurn
+from mewcode.repl.repl import CLOSED
+from mewcode.repl.start import ListSessions, Look, OpenSession, opened_aside
+from mewcode.repl.theme import THEMES
+from mewcode.repl.turns import is_command, is_own
+
+if TYPE_CHECKING:
+    from mewcode.agent.agent import Run
+    from mewcode.agent.session import Session
+
+_WIDTH = 1000  # cells: lines are wrapped by the terminal, not by us
+_PROMPT = "> "
+
+
+class Lines:
+    """Lines that the user types, read in a thread; None at the end of the input."""
+
+    def __init__(self, source: TextIO) -> None:
+        self._source = source
+        self._queue: asyncio.Queue[str | None] = asyncio.Queue()
+        self._reading = False
+
+    async def next(self) -> str | None:
+        """The next line without its end. What was typed ahead comes first."""
+        self._read()
+        return await self._queue.get()
+
+    def _read(self) -> None:
+        if self._reading:
+            return
+        self._reading = True
+        loop = asyncio.get_running_loop()
+
+        def work() -> None:
+            # Bytes that are no text are the terminal's doing; the line is still one.
+            line = self._source.readline()
+            try:
+                loop.call_soon_threadsafe(self._came, line)
+            except RuntimeError:  # the loop has ended
+                return
+
+        threading.Thread(target=work, name="read-line", daemon=True).start()
+
+    def _came(self, line: str) -> None:
+        self._reading = False
+        self._queue.put_nowait(line.removesuffix("\n") if line else None)
+
+
+class PlainPerson:
+    """The `agent.ports.Person` who is asked in lines and answers with a number or words."""
+
+    def __init__(self, lines: Lines, write: Callable[[str], None]) -> None:
+        self._lines = lines
+        self._write = write
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        shown, panel = approval_panel(request, THEMES["no-color"], _WIDTH)
+        return answer_of(await self._ask(shown + "\n" + panel.title, panel.options))
+
+    async def answer(self, question: Question) -> str | None:
+        own = Option("", "something else", "in your own words", asks_text=True)
+        options = tuple(Option(label, label, description) for label, description in question.choices)
+        chosen = await self._ask(safe_text(question.question), (*options, own))
+        return None if chosen is None else chosen.text or chosen.value or None
+
+    async def choose(self, title: str, options: Sequence[Option], selected: int = 0) -> str | None:
+        chosen = await self._ask(title, options)
+        return None if chosen is None else chosen.value
+
+    async def _ask(self, title: str, options: Sequence[Option]) -> Chosen | None:
+        """None for an empty line or the end of the input."""
+        self._write(f"\n{title.strip()}\n")
+        for number, option in enumerate(options, 1):
+            text = safe_line(": ".join(filter(None, (option.label, option.description))), _WIDTH)
+            self._write(f"{number}. {text}\n")
+        while True:
+            self._write(f"Type a number from 1 to {len(options)}, or nothing to cancel: ")
+            line = await self._lines.next()
+            if not (line or "").strip():
+                return None
+            chosen = _option(str(line).strip(), options)
+            if chosen is None:
+                continue
+            if not chosen.asks_text:
+                return Chosen(chosen.value)
+            self._write("In your words: ")
+            return Chosen(chosen.value, (await self._lines.next() or "").strip())
+
+
+def _option(text: str, options: Sequence[Option]) -> Option | None:
+    if text.isdecimal() and 1 <= int(text) <= len(options):
+        return options[int(text) - 1]
+    return None
+
+
+class Plain:
+    """One run: a prompt, a line, what comes of it, and again."""
+
+    def __init__(self, open_session: OpenSession, look: Look, list_sessions: ListSessions | None) -> None:
+        self._open_session = open_session
+        self._look = look
+        self._list_sessions = list_sessions
+        self._lines = Lines(sys.stdin)
+        self._person = PlainPerson(self._lines, _write)
+        self._commands: CommandRegistry = builtin_commands()
+        self._tasks = TaskScope("plain")
+        self._run: Run | None = None
+        self._main: asyncio.Task[int] | None = None
+        self._left = False
+
+    async def run(self) -> int:
+        """Returns the exit code; raises what kept the session from opening."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._close)
+        self._main = self._tasks.start("main", self._talk())
+        try:
+            return await self._main
+        except asyncio.CancelledError:
+            _write("\n")
+            return CLOSED
+        finally:
+            await self._tasks.close()
+
+    async def _talk(self) -> int:
+        _write(f"MewCode {__version__}. /help lists the commands.\n")
+        picked = None
+        if self._list_sessions is not None:
+            options = await asyncio.to_thread(self._list_sessions)
+            picked = await self._person.choose("resume which session?", options) if options else None
+            if picked is None:
+                raise SessionError("no session was chosen", "Start a new one: mewcode")
+        session = await opened_aside(lambda: self._open_session(self._person, picked))
+        try:
+            session.on_saving = lambda failing: _say(failing or "the session is being saved again")
+            for notice in session.notices:
+                _say(notice)
+            if self._look.prompt:
+                await self._take(session, self._look.prompt)
+            while not self._left:
+                _write("\n" + _PROMPT)
+                line = await self._lines.next()
+                if line is None:
+                    _write("\n")
+                    break
+                if line.strip():
+                    await self._take(session, line.rstrip())
+            return 0
+        finally:
+            await session.aclose()
+
+    async def _take(self, session: Session, text: str) -> None:
+        try:
+            if is_command(text):
+                desk = Desk(session, "no-color")
+                outcome = await self._commands.run(desk, text)
+                self._left = await show_plain(session, outcome, self._person, _write)
+            elif is_own(text):
+                _say("this needs the drawn screen; it was not sent", "Put a space in front of it to send it.")
+            else:
+                await self._turn(session, text)
+        except MewCodeError as error:
+            _say(error.message, error.hint)
+
+    async def _turn(self, session: Session, text: str) -> None:
+        from mewcode.repl.mentions import attach
+
+        view = PlainTurn(_write)
+        attached = await attach(session, text, text)
+        for note in attached.notes:
+            _say(f"attached: {note}")
+        for words, hint in attached.warnings:
+            _say(words, hint)
+        try:
+            for reminder in attached.reminders:
+                session.agent.remind(reminder)
+            async with session.run(text, attached.images) as run:
+                self._run = run
+                async for event in run:
+                    view.handle(event)
+        finally:
+            self._run = None
+            # What could not be said, because the turn did not begin, is not said with the next message.
+            for reminder in attached.reminders:
+                session.agent.take_back(reminder)
+
+    def _interrupt(self) -> None:
+        """Ctrl-C: stops the turn; at rest it leaves."""
+        if self._run is not None:
+            self._run.interrupt()
+        else:
+            self._close()
+
+    def _close(self) -> None:
+        if self._run is not None:
+            self._run.interrupt()
+        if self._main is not None:
+            self._main.cancel()
+
+
+def run_plain(open_session: OpenSession, look: Look, list_sessions: ListSessions | None = None) -> int:
+    """As `mewcode.repl.start.run_repl`, in lines."""
+    code = asyncio.run(Plain(open_session, look, list_sessions).run())
+    sys.stdout.flush()
+    return code
+
+
+def _say(text: str, hint: str = "") -> None:
+    _write("".join(f"{safe_text(part)}\n" for part in (text, hint) if part))
+
+
+def _write(text: str) -> None:
+    """To standard output, at once; a terminal that is gone takes nothing any more."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), sys.stdout.fileno())

@@ -1,0 +1,102 @@
+"""What slash commands give, in plain lines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from mewcode.core.outcome import TodoView
+from mewcode.infra.terminal_text import safe_line, safe_text
+from mewcode.repl.commands import (
+    Aside,
+    Clear,
+    Compose,
+    Copy,
+    Outcome,
+    Pick,
+    Quit,
+    Say,
+    Shown,
+    Table,
+    Tables,
+    UseTheme,
+)
+from mewcode.repl.panel import Option
+
+if TYPE_CHECKING:
+    from mewcode.agent.session import Session
+
+Write = Callable[[str], None]
+
+_WIDTH = 1000  # cells: lines are wrapped by the terminal, not by us
+_STATES = {"pending": "to do", "in_progress": "in progress", "done": "done"}
+
+
+class Chooser(Protocol):
+    async def choose(self, title: str, options: Sequence[Option], selected: int = 0) -> str | None:
+        """The value of the option that the user takes, None where they take none."""
+        ...
+
+
+async def show_plain(session: Session, outcome: Outcome, person: Chooser, write: Write) -> bool:
+    """Shows it; whether the user wants out. Raises `MewCodeError` where a question aside fails."""
+    while isinstance(outcome, Pick):
+        value = await person.choose(outcome.title, outcome.options, outcome.selected)
+        if value is None:
+            return False
+        outcome = outcome.then(value)
+    if isinstance(outcome, Say):
+        _say(write, outcome.text, outcome.hint)
+    elif isinstance(outcome, Table):
+        write(table_lines(outcome))
+    elif isinstance(outcome, Tables):
+        write("\n".join(map(table_lines, outcome.tables)))
+        _say(write, outcome.note)
+    elif isinstance(outcome, Clear):
+        _say(write, f"a new conversation: {session.id}")
+    elif not isinstance(outcome, Quit):
+        await _act(session, outcome, write)
+    return isinstance(outcome, Quit)
+
+
+async def _act(session: Session, outcome: Shown | Copy | Compose | UseTheme | Aside, write: Write) -> None:
+    if isinstance(outcome, Shown):
+        view = outcome.view
+        items = view.items if isinstance(view, TodoView) else ()
+        lines = [f"{_STATES.get(item.status, item.status)}: {item.text}" for item in items]
+        _say(write, "\n".join([outcome.title, *lines]))
+    elif isinstance(outcome, Copy):
+        from mewcode.repl.clipboard import copy_by_program
+
+        program = await asyncio.to_thread(copy_by_program, outcome.text, session.around.environ)
+        if program:
+            _say(write, f"copied {outcome.what} by {program}")
+        else:
+            _say(write, "no program for the clipboard is there", "Install wl-copy, xclip or xsel.")
+    elif isinstance(outcome, Aside):
+        answer = await session.ask_aside(outcome.question, lambda event: None)
+        _say(write, f"btw: {answer}")
+    elif isinstance(outcome, UseTheme):
+        _say(write, "plain lines have no colours", outcome.hint)
+    else:
+        _say(write, "plain lines have no editor", "Start without --plain to use it.")
+
+
+def table_lines(table: Table) -> str:
+    """One line a row: its cells, each behind the name of its column."""
+    lines = [table.title]
+    for row in table.rows:
+        names = table.header or ("",) * len(row)
+        cells = [
+            f"{name} {cell}" if name and number else cell
+            for number, (name, cell) in enumerate(zip(names, row, strict=False))
+            if cell
+        ]
+        shown = cells[0] + ": " + ", ".join(cells[1:]) if len(cells) > 1 else "".join(cells)
+        lines.append(safe_line(shown, _WIDTH))
+    return "\n".join(lines) + "\n"
+
+
+def _say(write: Write, text: str, hint: str = "") -> None:
+    write("".join(f"{safe_text(part)}\n" for part in (text, hint) if part))
