@@ -19,7 +19,10 @@ MOST_LINES_OF_A_FUNCTION = 60
 # A project that the demo works on, not a part of the program.
 _SAMPLES = PACKAGE / "demo" / "project"
 # What talks to a person through the process's own streams.
-_SPEAKING = ("cli.py", "app.py", "headless/", "repl/", "demo/", "infra/log_file.py")
+_SPEAKING = (
+    "cli.py", "app.py", "headless/", "repl/", "demo/", "onboarding/", "doctor/", "completion/",
+    "infra/log_file.py",
+)  # fmt: skip
 # A program of its own, run as a child: its streams are pipes to us.
 _CHILD = "tools/search_process.py"
 
