@@ -79,6 +79,7 @@ class _Assembly:
         self._catalog = Catalog.load()
         self._add_dirs = tuple(_existing(path) for path in setup.options.add_dirs)
         self._service = setup.service
+        self._secrets = self._key_names()
 
     def session(self, person: Person | None, provider: Provider | None, tools: Sequence[AnyTool]) -> Session:
         setup, config = self._setup, self._config
@@ -92,7 +93,7 @@ class _Assembly:
         runner = ToolRunner(registry, tool_session, policy, person, keeper)
         if loaded is not None:
             if provider is None:
-                self._use_service(self._service_of(loaded))
+                self._use_service(self._service_of(loaded), tool_session.shell)
             _record_changes(loaded, archive, policy.mode, named, self._service.name)
         provider = provider or _make_provider(self._service)
         session = Session(
@@ -107,7 +108,7 @@ class _Assembly:
             new_archive=lambda: self._new_archive(policy.mode),
             around=self._surroundings(),
             service=self._service,
-            service_changed=self._use_service,
+            service_changed=lambda service: self._use_service(service, tool_session.shell),
             limits=Limits(config.max_turns, setup.options.max_cost),
             loaded=loaded.messages if loaded else (),
             used=loaded.totals if loaded else None,
@@ -127,7 +128,7 @@ class _Assembly:
             trusted=setup.trusted,
             services=self._services,
             make=_make_provider,
-            secret_names=frozenset(self._key_names()),
+            secret_names=self._secrets,
         )
 
     def _services(self) -> tuple[Service, ...]:
@@ -137,12 +138,14 @@ class _Assembly:
         setup = self._setup
         found = {self._service.name: self._service, setup.service.name: setup.service}
         named, keys = named_providers(self._config), kept_keys(setup.places, setup.environ)
-        for service in ready_services(named, setup.environ, keys):
+        for service in ready_services(named, setup.environ, keys, in_use=found):
             found.setdefault(service.name, service)
         return tuple(found.values())
 
-    def _use_service(self, service: Service) -> None:
+    def _use_service(self, service: Service, shell: ShellSession) -> None:
         self._service = service
+        self._secrets |= self._keys_of(service)
+        shell.withhold(self._secrets)
 
     def _service_of(self, loaded: LoadedSession) -> Service:
         """The service that a continued session last talked to, where it is in reach and no flag names
@@ -174,6 +177,10 @@ class _Assembly:
         if entry is None:
             return self._catalog.find(name)
         fields = msgspec.to_builtins(entry)
+        if entry.price is not None:
+            # What is left out has the defaults; half a price is none, and leaves the catalogue's.
+            known = {kind: value for kind, value in fields["price"].items() if value is not None}
+            fields["price"] = known if {"input", "output"} <= known.keys() else None
         if entry.thinking is not None:
             style = "adaptive" if self._service.protocol != "openai" else "effort"
             fields["thinking"] = style if entry.thinking else "none"
@@ -201,7 +208,7 @@ class _Assembly:
             shell=ShellSession(
                 places.cwd,
                 _without_our_own(self._setup.environ),
-                secrets=self._key_names(),
+                secrets=self._secrets,
                 timeout=self._config.shell.timeout,
                 max_timeout=self._config.shell.max_timeout,
             ),
@@ -211,9 +218,12 @@ class _Assembly:
     def _key_names(self) -> set[str]:
         """The variables that hold keys of ours: commands do not get them."""
         named = (entry.api_key_env for entry in self._config.providers.values())
-        # A service that is known by name has a variable of its own.
-        used = preset_named(self._setup.service.name)
-        return {*SECRET_NAMES, *filter(None, named), *(key_variables(used) if used else ())}
+        return {*SECRET_NAMES, *filter(None, named), *self._keys_of(self._setup.service)}
+
+    def _keys_of(self, service: Service) -> set[str]:
+        """A service that is known by name has a variable of its own."""
+        known = preset_named(service.name)
+        return set(key_variables(known)) if known else set()
 
     def _archive(self) -> tuple[LoadedSession | None, SessionWriter, list[str]]:
         """The session that the options name, repaired, and the writer that continues it."""

@@ -18,7 +18,7 @@ from mewcode.core.errors import MewCodeError
 from mewcode.core.events import Notice, RunResult, TurnEnded, TurnStarted
 from mewcode.core.message import ContentBlock, Image, Text, Usage
 from mewcode.providers.base import ModelRequest, Provider
-from mewcode.providers.catalog import Catalog, ModelInfo
+from mewcode.providers.catalog import ModelInfo
 from mewcode.providers.retry import RetryPolicy
 
 __all__ = ["Agent", "Run"]  # who has an agent deals with its runs
@@ -37,15 +37,16 @@ class Agent:
         provider: Provider,
         tools: ToolRunner,
         conversation: Conversation,
-        catalog: Catalog,
+        find_model: Callable[[str], ModelInfo],
         model: ModelInfo | None = None,
         system: tuple[str, ...] = (),
         limits: Limits | None = None,
         retry: RetryPolicy | None = None,
         prepare: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """``prepare`` is awaited at the start of each turn, before its message is added; what it raises ends
-        the turn. It has to set a model and a prompt where none is given here."""
+        """``find_model`` gives the facts, such as the price, of a model that was used before. ``prepare`` is
+        awaited at the start of each turn, before its message is added; what it raises ends the turn. It has
+        to set a model and a prompt where none is given here."""
         self.session_id = session_id
         self.provider = provider
         self.model = model or ModelInfo()
@@ -55,7 +56,7 @@ class Agent:
         self.limits = limits or Limits()
         self.retry = retry or RetryPolicy()
         self.interjections = Interjections()
-        self._catalog = catalog
+        self._find_model = find_model
         self._prepare = prepare
         self._specs = tools.registry.specs()
         self._reminders: list[str] = []
@@ -85,7 +86,7 @@ class Agent:
         """What this session has cost; None when the price of a model used is unknown."""
         total = 0.0
         for name, usage in self.conversation.usage.items():
-            info = self.model if name == self.model.name else self._catalog.find(name)
+            info = self.model if name == self.model.name else self._find_model(name)
             cost = info.cost(usage)
             if cost is None:
                 return None

@@ -96,7 +96,7 @@ class Loop:
             self._conversation.remind(_LIMIT_REACHED, self._emit)
         message, reason = await self._model_step("none" if is_last else "auto")
         self._step_usage = message.usage or Usage()
-        ending = self._after_answer(message, reason, is_last)
+        ending = await self._after_answer(message, reason, is_last)
         if ending is None and message.tool_calls:
             ending = await self._tool_step(message)
         if ending is None and (why := self._over_budget()):
@@ -107,7 +107,7 @@ class Loop:
         request = self._make_request(tool_choice)
         return await model_step(self._provider, request, self._conversation, self._emit, self._retry)
 
-    def _after_answer(self, message: Message, reason: StopReason, is_last: bool) -> Ending | None:
+    async def _after_answer(self, message: Message, reason: StopReason, is_last: bool) -> Ending | None:
         """The turn's ending, or None to go on."""
         if is_last:
             # Some servers let calls through that were forbidden; each call must have its result.
@@ -125,7 +125,7 @@ class Loop:
             return None
         if reason == "context_window":
             return Ending("error", message.text, "the conversation fills the model's window; use /clear")
-        if self._add_interjections():
+        if await self._add_interjections():
             return None
         if not message.content:
             self._emit(Notice("warning", "the model answered with nothing", "Ask again in other words."))
@@ -143,14 +143,19 @@ class Loop:
                 f"in {self._unusable} answers in a row the model made no tool call that can be run "
                 "(unknown tools or malformed arguments); try another model",
             )
-        self._add_interjections()
+        await self._add_interjections()
         return None
 
-    def _add_interjections(self) -> bool:
-        texts = self._interjections.take_all()
-        for text in texts:
-            self._conversation.add(new_message("user", (Text(text),), "user"), self._emit, sync=True)
-        return bool(texts)
+    async def _add_interjections(self) -> bool:
+        said = False
+        while (waiting := await self._interjections.next()) is not None:
+            text, brought = waiting
+            message = new_message("user", (Text(text), *brought.images), "user")
+            self._conversation.add(message, self._emit, sync=True)
+            for reminder in brought.reminders:
+                self._conversation.remind(reminder, self._emit)
+            said = True
+        return said
 
     def _over_budget(self) -> str:
         """Why the session's cost limit ends the turn here; empty where it does not."""

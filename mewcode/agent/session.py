@@ -127,7 +127,7 @@ class Session:
             provider=self.provider,
             tools=self.tools,
             conversation=conversation,
-            catalog=self._catalog,
+            find_model=self._find_model,
             limits=self._limits,
             retry=self._retry,
             prepare=self.prepare,
@@ -211,10 +211,9 @@ class Session:
         self.archive.append_record(state_record(ts=time.time(), model=name))
         return self.agent.model
 
-    def use_provider(self, name: str, model: str) -> ModelInfo:
+    def use_provider(self, service: Service, model: str) -> ModelInfo:
         """Switches to another service and a model of its, from the next request on. Tools and prompt stay;
-        the old service's connections are closed. Called between turns. Raises `NotConfigured`."""
-        service = self.around.service(name)
+        the old service's connections are closed. Called between turns."""
         old, self.provider = self.provider, self.around.make(service)
         self.agent.provider, self.service = self.provider, service
         self._service_changed(service)

@@ -3,7 +3,7 @@ another service."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
 from mewcode.config.load import LoadedConfig
@@ -16,7 +16,9 @@ from mewcode.providers.registry import Service
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """Made by the composition root. ``services`` gives those that a session could turn to now, ``make`` a
-    provider for one. ``secret_names`` are the variables that hold keys of ours."""
+    provider for one. ``secret_names`` are the variables that hold keys of ours, which grow in number where a
+    session turns to another service. Looking for services may take 0.3 s: an event loop has it done in a
+    thread."""
 
     places: Places
     environ: Mapping[str, str]
@@ -24,21 +26,18 @@ class Surroundings:
     trusted: bool
     services: Callable[[], tuple[Service, ...]]
     make: Callable[[Service], Provider]
-    secret_names: frozenset[str] = frozenset()
+    secret_names: Set[str] = frozenset()
 
     def service(self, name: str) -> Service:
         """Raises `NotConfigured` where it is not in reach."""
-        for service in self.services():
+        ready = self.services()
+        for service in ready:
             if service.name == name:
                 return service
-        known = ", ".join(service.name for service in self.services()) or "none"
+        known = ", ".join(service.name for service in ready) or "none"
         raise NotConfigured(
             f"the provider {name!r} is not ready", f"Ready are: {known}. Its key must be set."
         )
-
-    def provider_of(self, name: str) -> Provider:
-        """A new provider, which whoever asks must close. Raises `NotConfigured`."""
-        return self.make(self.service(name))
 
     def config_sources(self) -> tuple[str, ...]:
         """The files, flags and variables that set something, lowest first."""

@@ -55,7 +55,9 @@ def _in_terminal(setup: Setup) -> int:
 
     sys.stdout.write("This is a demo: a script speaks, no model is behind it. Everything else is real.\n")
     places = setup.places
-    return run_repl(opened, setup.environ, Look(places.cwd, places.root, prompt=PROMPT, label=LABEL))
+    # The folder is gone at the end, and nobody comes back to what was typed there.
+    look = Look(places.cwd, places.root, prompt=PROMPT, label=LABEL, keeps_history=False)
+    return run_repl(opened, setup.environ, look)
 
 
 async def _without_terminal(setup: Setup) -> int:

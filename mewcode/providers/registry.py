@@ -186,22 +186,27 @@ def find_local_server(connect_timeout: float = 0.1) -> str | None:
     """The base URL of a model server on this machine, or None. Takes a millisecond where nothing listens;
     something else that listens there is not taken for one: it must list models."""
     for port in _LOCAL_PORTS:
-        if _lists_models(port, connect_timeout):
-            return f"http://127.0.0.1:{port}/v1"
+        url = f"http://127.0.0.1:{port}/v1"
+        if lists_models(url, connect_timeout):
+            return url
     return None
 
 
-def _lists_models(port: int, connect_timeout: float) -> bool:
+def lists_models(url: str, connect_timeout: float = 0.1) -> bool:
+    """Whether a server without TLS lists models at this base URL; it has a second to answer."""
     import socket
     from http.client import HTTPConnection, HTTPException
+    from urllib.parse import urlsplit
 
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or 80
     try:
-        socket.create_connection(("127.0.0.1", port), connect_timeout).close()
+        socket.create_connection((host, port), connect_timeout).close()
     except OSError:
         return False
-    connection = HTTPConnection("127.0.0.1", port, timeout=1.0)
+    connection = HTTPConnection(host, port, timeout=1.0)
     try:
-        connection.request("GET", "/v1/models")
+        connection.request("GET", f"{parts.path}/models")
         response = connection.getresponse()
         return response.status == 200 and b'"data"' in response.read(1_000_000)
     except (OSError, HTTPException):

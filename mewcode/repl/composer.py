@@ -12,6 +12,7 @@ from mewcode.infra.terminal_text import safe_line
 from mewcode.repl.file_index import FileIndex
 from mewcode.repl.history import HistorySearch
 from mewcode.repl.pasted import Pasted
+from mewcode.repl.questions import Questions
 from mewcode.repl.screen import Screen
 from mewcode.repl.theme import Theme
 
@@ -29,6 +30,7 @@ class Host(Protocol):
     screen: Screen
     session: Session | None
     buffer: Buffer
+    questions: Questions
 
     def start(self, name: str, work: Callable[[], Awaitable[None]]) -> object: ...
 
@@ -57,25 +59,29 @@ class Composer:
         buffer.reset()
         return text.strip()
 
-    def waits_for_turn(self, text: str) -> bool:
-        """Whether a message brings more than words, which cannot go along with a running turn's results."""
+    def brings(self, text: str) -> bool:
+        """Whether a message brings more than words."""
         from mewcode.repl.mentions import has_mention
 
         pictures = self._pictures is not None and self._pictures.within(text)
         return bool(pictures) or has_mention(self.pasted.fold(text))
 
     async def attach(self, session: Session, text: str) -> tuple[Attached, list[Image]]:
-        """Reads what a message mentions and says what of it is attached."""
+        """Reads what a message mentions, and finds its pictures; `show_attached` says what was found."""
         from mewcode.repl.mentions import attach
 
         typed = self.pasted.typed(text)
-        self.pasted.said(text)
         attached = await attach(session, self.pasted.fold(text), typed)
         images = self._pictures.within(text) if self._pictures is not None else []
         if images and not session.model.vision:
             images = []
             why = "Its marker stays in your words; /model shows which models take pictures."
             attached.warnings.append((f"{session.model.name} takes no pictures: none is sent", why))
+        return attached, [*attached.images, *images]
+
+    def show_attached(self, text: str, attached: Attached) -> None:
+        """Says below a message, which was said now, what goes with it and what does not."""
+        self.pasted.said(text)
         host = self._host
         paint, width = host.theme.paint, host.screen.width
         if attached.notes:
@@ -83,7 +89,6 @@ class Composer:
             host.screen.commit("\n".join(lines))
         for words, hint in attached.warnings:
             host.say("warn", words, hint)
-        return attached, [*attached.images, *images]
 
     # What keys do.
 
@@ -116,7 +121,7 @@ class Composer:
         pictures = self._pictures = self._pictures or Pictures()
         data = await read_clipboard_picture(session.around.environ)
         marker = await in_thread(lambda stop: pictures.add(data))
-        host.buffer.insert_text(marker + " ")
+        host.questions.insert(marker + " ")
         host.screen.app.invalidate()
 
     def edit(self) -> None:
@@ -133,8 +138,7 @@ class Composer:
         environ: Mapping[str, str] = session.around.environ
         async with host.screen.away():
             text = await edit_text(self.pasted.unfold(text), environ)
-        host.buffer.text = self.pasted.fold(text)
-        host.buffer.cursor_position = len(host.buffer.text)
+        host.questions.replace(self.pasted.fold(text))
 
     def start_search(self) -> None:
         buffer = self._host.buffer

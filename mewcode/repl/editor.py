@@ -7,12 +7,15 @@ import os
 import shlex
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from types import FrameType
 
 from mewcode.core.errors import MewCodeError
 
 # What is there on most systems, where the user has named none.
 _USUAL = ("nano", "vim", "vi")
+# Seconds that an editor may take to end when it is asked to.
+_GRACE = 1.0
 
 
 def editor_command(environ: Mapping[str, str]) -> list[str]:
@@ -40,32 +43,52 @@ async def edit_text(text: str, environ: Mapping[str, str]) -> str:
     """Opens the editor on ``text`` and returns what it leaves, without the newline at its end. Called in the
     main thread while the terminal is free (`repl.screen.Screen.away`); the loop goes on meanwhile. Raises
     `MewCodeError`; the text is then as it was."""
-    command = editor_command(environ)
-    # Ctrl-C is meant for the editor. A handler of ours, unlike an ignored signal, is not inherited.
-    before = signal.signal(signal.SIGINT, _nothing)
-    try:
-        return await asyncio.to_thread(_edit, command, text, environ)
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _edit(command: list[str], text: str, environ: Mapping[str, str]) -> str:
-    import subprocess
     import tempfile
 
+    command = editor_command(environ)
     with tempfile.TemporaryDirectory(prefix="mewcode-") as folder:
         path = os.path.join(folder, "input.md")
-        with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.write(text)
+        _write(path, text)
+        # Ctrl-C is meant for the editor. A handler of ours, unlike an ignored signal, is not inherited.
+        before = signal.signal(signal.SIGINT, _nothing)
         try:
-            done = subprocess.run([*command, path], env=dict(environ), check=False)
-        except OSError as error:
-            raise MewCodeError(
-                f"the editor {command[0]} did not start: {error.strerror}", hint="Set $EDITOR to another."
-            ) from error
-        if done.returncode != 0:
-            raise MewCodeError(f"the editor ended with code {done.returncode}; the text is unchanged")
+            code = await _run([*command, path], environ)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if code != 0:
+            raise MewCodeError(f"the editor ended with code {code}; the text is unchanged")
         return _read(path).removesuffix("\n")
+
+
+async def _run(command: list[str], environ: Mapping[str, str]) -> int:
+    """Runs it to its end. Where that is not waited for, because we end ourselves, it is ended."""
+    try:
+        process = await asyncio.create_subprocess_exec(*command, env=dict(environ))
+    except OSError as error:
+        raise MewCodeError(
+            f"the editor {command[0]} did not start: {error.strerror}", hint="Set $EDITOR to another."
+        ) from error
+    try:
+        return await process.wait()
+    finally:
+        if process.returncode is None:
+            await _end(process)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):  # it may end just now
+        process.terminate()
+        try:
+            async with asyncio.timeout(_GRACE):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        file.write(text)
 
 
 def _read(path: str) -> str:

@@ -10,7 +10,7 @@ from typing import Protocol
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
 from prompt_toolkit.filters import Condition, vi_insert_mode
-from prompt_toolkit.history import ThreadedHistory
+from prompt_toolkit.history import InMemoryHistory, ThreadedHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
@@ -20,6 +20,7 @@ from mewcode.repl.composer import Composer
 from mewcode.repl.edit_keys import add_edit_keys
 from mewcode.repl.history import ProjectHistory
 from mewcode.repl.panel import Panel
+from mewcode.repl.whole_markers import WholeMarkers
 
 
 class Actions(Protocol):
@@ -50,8 +51,8 @@ class Actions(Protocol):
         """The panel changed."""
         ...
 
-    def take_back(self) -> str | None:
-        """Alt-Up: the last queued message, for editing."""
+    def take_back(self) -> None:
+        """Alt-Up: the last queued message goes back into the input."""
         ...
 
     def focus(self, *, here: bool) -> None:
@@ -63,14 +64,16 @@ class Actions(Protocol):
         ...
 
 
-def make_buffer(completer: Completer, root: Path) -> Buffer:
+def make_buffer(completer: Completer, root: Path | None) -> Buffer:
+    """``root``: the project whose history it has; without one it remembers nothing beyond this run."""
     buffer = Buffer(
         multiline=True,
-        history=ThreadedHistory(ProjectHistory(root)),
+        history=InMemoryHistory() if root is None else ThreadedHistory(ProjectHistory(root)),
         completer=completer,
         # A task for each key is only worth it where there is something to complete.
         complete_while_typing=Condition(lambda: completes(buffer.document)),
     )
+    WholeMarkers(buffer)
     return buffer
 
 
@@ -123,18 +126,20 @@ class _Keys:
         else:
             self.actions.leave()
 
+    def suspend(self, event: KeyPressEvent) -> None:
+        """Ctrl-Z, as in any program of the shell; ``fg`` brings it back."""
+        event.app.suspend_to_background()
+
     def shift_tab(self, event: KeyPressEvent) -> None:
         self.actions.next_mode()
 
     def take_back(self, event: KeyPressEvent) -> None:
-        if text := self.actions.take_back():
-            self.buffer.insert_text(text)
+        self.actions.take_back()
 
     def look_for(self, event: KeyPressEvent) -> None:
-        """A letter, or a pasted text, while a panel asks: it may filter, and else does nothing."""
-        panel = self.actions.panel
-        if panel is not None and panel.filters:
-            panel.look_for(event.data)
+        """A letter, or a pasted text, while a panel asks: it may filter."""
+        if self.actions.panel is not None:
+            self.actions.panel.look_for(event.data)
             self.actions.changed()
 
     def erase(self, event: KeyPressEvent) -> None:
@@ -176,6 +181,7 @@ def make_bindings(buffer: Buffer, actions: Actions) -> KeyBindings:
     add("escape", filter=choosing | ~vi_insert_mode)(keys.escape)
     add("c-c")(keys.control_c)
     add("c-d")(keys.control_d)
+    add("c-z")(keys.suspend)
     add("s-tab")(keys.shift_tab)
     add("escape", "up", filter=~choosing)(keys.take_back)
     for digit in "123456789":

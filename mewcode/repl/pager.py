@@ -245,6 +245,7 @@ class Pager:
         bind(("N",), lambda: self._again(up=False))
         bind(("q", "escape", "c-o", "c-c"), self.leave)
         bind(("/",), self._begin_typing)
+        bindings.add("c-z")(lambda event: event.app.suspend_to_background())
         for key in ("escape", "c-c"):
             bindings.add(key, filter=typing)(lambda _: self._end_typing(search=False))
         bindings.add("enter", filter=typing)(lambda _: self._end_typing(search=True))

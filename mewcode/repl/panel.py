@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.repl.theme import Theme
 
+MID_WORD = 1.0
+"""Seconds for which a key still belongs to the words that a panel interrupted."""
+
 # So many options are shown at once; the others scroll.
 _SHOWN = 10
 # Of more options than these, those are shown that hold what is typed.
@@ -68,8 +71,11 @@ class Panel:
         return tuple(option for option, text in texts if all(word in text for word in words))
 
     def look_for(self, text: str) -> None:
-        """More of the filter was typed or pasted; ignored where there is none."""
-        if self.filters:
+        """More of the filter was typed or pasted. Where there is none, the user writes for the input: the
+        words' digits and their Enter are no choice."""
+        if not self.filters:
+            self.accepts_from = self.outcome.get_loop().time() + MID_WORD
+        else:
             typed = safe_text(text[:_FILTER_LENGTH]).replace("\n", " ").replace("\t", " ")
             self._use_filter((self.filter + typed).lstrip()[:_FILTER_LENGTH])
 
@@ -115,21 +121,24 @@ class Panel:
         elif not self.outcome.done():
             self.outcome.set_result(None)
 
-    def lines(self, theme: Theme, width: int) -> list[str]:
+    def lines(self, theme: Theme, width: int, rows: int = 100) -> list[str]:
+        """At most ``rows`` lines as far as that is possible: fewer of the title, then fewer options."""
+        titles = max(1, min(_TITLE_LINES, rows - 5))
         parts = self.title.split("\n")
-        lines = [theme.paint("bold", safe_line(part, width - 1)) for part in parts[:_TITLE_LINES]]
-        if len(parts) > _TITLE_LINES:
-            lines.append(theme.paint("dim", f"… {len(parts) - _TITLE_LINES} more lines"))
+        lines = [theme.paint("bold", safe_line(part, width - 1)) for part in parts[:titles]]
+        if len(parts) > titles and rows > 4:
+            lines.append(theme.paint("dim", f"… {len(parts) - titles} more lines"))
         options = self.found
         if self.filters:
             words = self.filter or theme.paint("dim", "type to filter")
             lines.append(
                 theme.paint("accent", "/ ") + (safe_line(words, width - 3) if self.filter else words)
             )
-        first = max(0, min(self.selected - _SHOWN // 2, len(options) - _SHOWN))
-        last = min(first + _SHOWN, len(options))
+        room = max(1, min(_SHOWN, rows - len(lines) - 1))
+        first = max(0, min(self.selected - room // 2, len(options) - room))
+        last = min(first + room, len(options))
         lines += [self._option_line(index, theme, width) for index in range(first, last)]
-        hidden = len(options) - _SHOWN
+        hidden = len(options) - room
         if not options:
             lines.append(theme.paint("dim", "  nothing matches"))
         digits = "" if self.filters else "digits choose · "

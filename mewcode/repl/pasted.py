@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 FOLDED_BEYOND = 15
@@ -73,6 +74,11 @@ class Pasted:
         """A message was sent: whoever writes the same words by hand later has typed them."""
         for pasted in [pasted for pasted in self._plain if pasted in text]:
             del self._plain[pasted]
+
+
+def markers_in(text: str) -> Iterator[tuple[int, int]]:
+    """Where the markers in ``text`` begin and end."""
+    return (match.span() for match in _MARKER.finditer(text))
 
 
 def marker_before(line: str) -> int:

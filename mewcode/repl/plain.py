@@ -8,14 +8,15 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from mewcode._version import __version__
 from mewcode.core.errors import MewCodeError, SessionError
-from mewcode.core.events import ApprovalAnswer, ApprovalRequest, Question
+from mewcode.core.events import ApprovalAnswer, ApprovalRequest, Question, ToolEnded, ToolStarted
 from mewcode.infra.supervisor import TaskScope
-from mewcode.infra.terminal_text import safe_line, safe_text
+from mewcode.infra.terminal_text import safe_line, safe_text, visible_text
 from mewcode.repl.approval import answer_of, approval_panel
 from mewcode.repl.commands import CommandRegistry, Desk, builtin_commands
 from mewcode.repl.panel import Chosen, Option
@@ -24,11 +25,12 @@ from mewcode.repl.plain_turn import PlainTurn
 from mewcode.repl.repl import CLOSED
 from mewcode.repl.start import ListSessions, Look, OpenSession, opened_aside
 from mewcode.repl.theme import THEMES
-from mewcode.repl.turns import is_command, is_own
+from mewcode.repl.turns import NOTE_RESERVED, SHELL_USE, is_command, is_note, is_own
 
 if TYPE_CHECKING:
     from mewcode.agent.agent import Run
     from mewcode.agent.session import Session
+    from mewcode.core.outcome import ToolOutcome
 
 _WIDTH = 1000  # cells: lines are wrapped by the terminal, not by us
 _PROMPT = "> "
@@ -128,6 +130,7 @@ class Plain:
         self._tasks = TaskScope("plain")
         self._run: Run | None = None
         self._main: asyncio.Task[int] | None = None
+        self._command: asyncio.Task[ToolOutcome] | None = None
         self._left = False
 
     async def run(self) -> int:
@@ -178,12 +181,30 @@ class Plain:
                 desk = Desk(session, "no-color")
                 outcome = await self._commands.run(desk, text)
                 self._left = await show_plain(session, outcome, self._person, _write)
+            elif is_note(text):
+                _say(*NOTE_RESERVED)
             elif is_own(text):
-                _say("this needs the drawn screen; it was not sent", "Put a space in front of it to send it.")
+                await self._shell(session, text[1:].strip())
             else:
                 await self._turn(session, text)
         except MewCodeError as error:
             _say(error.message, error.hint)
+
+    async def _shell(self, session: Session, command: str) -> None:
+        """A command of the user's own."""
+        if not command:
+            _say(SHELL_USE)
+            return
+        from mewcode.repl.user_shell import NAME, run_user_command
+
+        view, started = PlainTurn(_write), time.monotonic()
+        view.handle(ToolStarted(NAME, NAME, visible_text(command)))
+        self._command = self._tasks.start("command", run_user_command(session, command, lambda text: None))
+        try:
+            outcome = await self._command
+        finally:
+            self._command = None
+        view.handle(ToolEnded(NAME, NAME, outcome, time.monotonic() - started))
 
     async def _turn(self, session: Session, text: str) -> None:
         from mewcode.repl.mentions import attach
@@ -211,6 +232,8 @@ class Plain:
         """Ctrl-C: stops the turn; at rest it leaves."""
         if self._run is not None:
             self._run.interrupt()
+        elif self._command is not None:
+            self._command.cancel()
         else:
             self._close()
 

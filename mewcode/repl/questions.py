@@ -6,16 +6,14 @@ import asyncio
 from collections.abc import Callable
 
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.document import Document
 
 from mewcode.core.events import ApprovalAnswer, ApprovalRequest, Question
 from mewcode.infra.terminal_text import safe_text
 from mewcode.repl.approval import answer_of, approval_panel
-from mewcode.repl.panel import Chosen, Option, Panel
+from mewcode.repl.panel import MID_WORD, Chosen, Option, Panel
 from mewcode.repl.screen import Screen
 from mewcode.repl.theme import Theme
-
-# Seconds for which a key still belongs to the words that a question interrupted.
-_MID_WORD = 1.0
 
 
 class Questions:
@@ -27,6 +25,7 @@ class Questions:
         self.on_ask: Callable[[], None] | None = None
         self._buffer = buffer
         self._screen = screen
+        self._draft = buffer.document
         self._one_at_a_time = asyncio.Lock()
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
@@ -54,20 +53,41 @@ class Questions:
         async with self._one_at_a_time:
             if waits:
                 # A key may have been meant for the panel before.
-                panel.accepts_from = asyncio.get_running_loop().time() + _MID_WORD
+                panel.accepts_from = asyncio.get_running_loop().time() + MID_WORD
             return await self._open(panel)
 
     async def _open(self, panel: Panel) -> Chosen | None:
         self.panel = panel
         # What was being typed is no answer: it waits aside.
-        draft = self._buffer.document
-        if draft.text:
-            panel.accepts_from = asyncio.get_running_loop().time() + _MID_WORD
+        self._draft = self._buffer.document
+        if self._draft.text:
+            panel.accepts_from = asyncio.get_running_loop().time() + MID_WORD
         self._buffer.reset()
         self._screen.refresh()
         try:
             return await panel.outcome
         finally:
             self.panel = None
-            self._buffer.set_document(draft)
+            self._buffer.set_document(self._draft)
             self._screen.refresh()
+
+    def insert(self, text: str) -> None:
+        """Puts ``text`` at the cursor of the user's input, also where a panel has put that aside."""
+        if self.panel is None:
+            self._buffer.insert_text(text)
+        else:
+            before, after = self._draft.text_before_cursor + text, self._draft.text_after_cursor
+            self._draft = Document(before + after, len(before))
+
+    def insert_lines(self, text: str) -> None:
+        """As `insert`, apart from what stands before the cursor."""
+        document = self._buffer.document if self.panel is None else self._draft
+        self.insert(text if not document.current_line_before_cursor else f"\n{text}")
+
+    def replace(self, text: str) -> None:
+        """Makes ``text`` the user's input, also where a panel has put that aside."""
+        if self.panel is None:
+            self._buffer.text = text
+            self._buffer.cursor_position = len(text)
+        else:
+            self._draft = Document(text)

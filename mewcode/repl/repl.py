@@ -14,6 +14,7 @@ from prompt_toolkit.output import Output
 from prompt_toolkit.styles import Style
 
 from mewcode.core.errors import MewCodeError
+from mewcode.core.message import Message, Text
 from mewcode.infra.collector import start_done
 from mewcode.infra.log_file import log_path
 from mewcode.infra.supervisor import TaskScope
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 _TWICE = 1.0
 # Rows that the input, its menu and the status line may want below what is in progress.
 _ROWS_BELOW = 4
+# Rows that a panel leaves: for what it is about, a blank one, the status line.
+_ROWS_BESIDE_PANEL = 3
 # Rows of the block in progress: enough to follow it, few enough to draw in a millisecond or two.
 _LIVE_ROWS = 12
 
@@ -81,6 +84,7 @@ class Repl:
         attention: Attention | None = None,
         cwd: Path | None = None,
         vi_mode: bool = False,
+        keeps_history: bool = True,
     ) -> None:
         self.theme = theme
         traits = traits or TerminalTraits()
@@ -100,7 +104,7 @@ class Repl:
         cwd = cwd or root
         self.composer = Composer(self, FileIndex(root, cwd))
         completer = InputCompleter(commands, self.composer.files, cwd, lambda: self.session)
-        self.buffer: Buffer = make_buffer(completer, root)
+        self.buffer: Buffer = make_buffer(completer, root if keeps_history else None)
         self._drawn = Drawn(theme.paint("user", "❯ "))
         self.screen = Screen(
             make_layout(self.buffer, self._drawn),
@@ -118,7 +122,7 @@ class Repl:
         self.shell = UserShell(self._tasks, self.screen)
         self._drawn.marks_cursor = lambda: self.screen.parked
         self.questions = Questions(self.buffer, self.screen, theme)
-        self.questions.on_ask = self.attention.asked
+        self.questions.on_ask = self._asked
         self._asides = Asides(self)
         self._outcomes = Outcomes(self.screen, self.questions, self)
 
@@ -214,14 +218,16 @@ class Repl:
 
     def _compose(self) -> bool:
         width, rows, panel = self.screen.width, self.screen.rows, self.panel
-        asked = panel.lines(self.theme, width) if panel is not None else self.composer.lines(width)
+        room = rows - _ROWS_BESIDE_PANEL
+        asked = panel.lines(self.theme, width, room) if panel else self.composer.lines(width)
         waiting = [f"queued: {text}" for text in self.turns.queued]
         queued = [self.theme.paint("dim", safe_line(text, width - 1)) for text in waiting]
         queued = [*self._asides.lines(), *queued]
         live: list[str] = []
         if self.turns.view is not None:
             left = rows - len(queued) - len(asked) - _ROWS_BELOW
-            live = self.turns.view.live_lines(max(3, min(left, _LIVE_ROWS)))
+            least = 1 if asked else 3
+            live = self.turns.view.live_lines(max(least, min(left, _LIVE_ROWS)))
         if self.shell.view is not None:
             left = rows - len(queued) - len(asked) - len(live) - _ROWS_BELOW
             live = [*self.shell.view.live_lines(max(3, min(left, _LIVE_ROWS))), *live]
@@ -257,7 +263,13 @@ class Repl:
         await self.shell.run(session, command, self.theme)
 
     def give_back(self, text: str) -> None:
-        self.buffer.insert_text(self.composer.pasted.fold(text))
+        """Into the input, on lines of its own."""
+        self.questions.insert_lines(self.composer.pasted.fold(text))
+
+    def _asked(self) -> None:
+        # Its keys are not for a question's answer; what it has found is put aside as the input.
+        self.composer.end_search(keep=True)
+        self.attention.asked()
 
     # What keys ask for; see `repl.input.Actions`.
 
@@ -310,9 +322,9 @@ class Repl:
     def changed(self) -> None:
         self.screen.refresh()
 
-    def take_back(self) -> str | None:
-        text = self.turns.take_back()
-        return self.composer.pasted.fold(text) if text else text
+    def take_back(self) -> None:
+        if text := self.turns.take_back():
+            self.give_back(text)
 
     def focus(self, *, here: bool) -> None:
         self.attention.focus(here=here)
@@ -323,13 +335,22 @@ class Repl:
             self._reading = True
             self.start("transcript", lambda: self._show_transcript(session))
 
+    def _said_so_far(self, session: Session) -> list[Message]:
+        """The conversation, with what has come of the answer that is being given."""
+        from mewcode.agent.conversation import new_message
+
+        messages = list(session.agent.conversation.messages)
+        if self.turns.view is not None and (answer := self.turns.view.answer.strip()):
+            messages.append(new_message("assistant", (Text(answer),), "model"))
+        return messages
+
     async def _show_transcript(self, session: Session) -> None:
         from mewcode.repl.pager import show_transcript
 
         try:
             await show_transcript(
                 self.screen,
-                session.agent.conversation.messages,
+                self._said_so_far(session),
                 self.theme,
                 lambda: "a question waits for you" if self.panel is not None else "",
                 self.focus,

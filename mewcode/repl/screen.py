@@ -86,6 +86,8 @@ class Screen:
         self._drawn_at = 0.0
         self._height = 0
         self._size = output.get_size()
+        self._away = asyncio.Lock()
+        self._visitors: set[asyncio.Task[object]] = set()
         self.app.before_render += self._fit
         self.app.after_render += self._painted
         self.app.key_processor.before_key_press += self._key_pressed
@@ -123,6 +125,9 @@ class Screen:
         return code
 
     def exit(self, code: int) -> None:
+        """Ends `run`. What has the terminal meanwhile (see `away`) is cancelled: it would be waited for."""
+        for visitor in self._visitors:
+            visitor.cancel()
         if not self.app.is_done and self.app.is_running:
             self.app.exit(result=code)
 
@@ -169,11 +174,19 @@ class Screen:
 
     @asynccontextmanager
     async def away(self) -> AsyncGenerator[None, None]:
-        """Gives the terminal to another view meanwhile. What is committed waits."""
-        self._settle_size()
-        with set_app(self.app):
-            async with in_terminal():
-                yield
+        """Gives the terminal to another view meanwhile, one at a time. What is committed waits. The task that
+        is in here is cancelled by `exit`."""
+        visitor = asyncio.current_task()
+        assert visitor is not None
+        self._visitors.add(visitor)
+        try:
+            async with self._away:
+                self._settle_size()
+                with set_app(self.app):
+                    async with in_terminal():
+                        yield
+        finally:
+            self._visitors.discard(visitor)
         self.refresh()
 
     @property

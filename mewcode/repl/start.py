@@ -43,8 +43,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the front end shows of the start: folder, theme, a first prompt, a label that always stands, and
-    whether it sets the terminal's title and notifies the user who looks elsewhere."""
+    """What the front end shows of the start: folder, theme, a first prompt, a label that always stands,
+    whether it sets the terminal's title and notifies the user who looks elsewhere, and whether what is typed
+    is kept for the next session."""
 
     cwd: Path
     root: Path
@@ -54,6 +55,7 @@ class Look:
     title: bool = True
     notify: bool = True
     vi_mode: bool = False
+    keeps_history: bool = True
 
 
 OpenSession = Callable[["Person", str | None], "Session"]
@@ -108,6 +110,7 @@ async def _run(
         root=look.root,
         cwd=look.cwd,
         vi_mode=look.vi_mode,
+        keeps_history=look.keeps_history,
         folder=short_folder(look.cwd, Path(environ.get("HOME") or "/nonexistent")),
         branch=git_branch(look.root),
         first_prompt=look.prompt,

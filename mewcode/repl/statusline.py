@@ -48,8 +48,10 @@ def status_text(
     parts += [background, folder, branch]
     shown: list[str] = []
     for part in filter(None, parts):
-        if sum(map(len, shown)) + 3 * len(shown) + len(part) < width - 2:
-            shown.append(part)
+        taken = sum(map(len, shown)) + 3 * len(shown)
+        # A folder that lies deep is named by its own name rather than not at all.
+        choices = (part, f"…/{part.rpartition('/')[2]}") if part == folder and "/" in part else (part,)
+        shown += [choice for choice in choices if taken + len(choice) < width - 2][:1]
     return safe_line(" · ".join(shown) if shown else label, width - 1)
 
 

@@ -10,6 +10,7 @@ from mewcode.core.events import (
     AgentEvent,
     ApprovalRequested,
     ApprovalResolved,
+    MessageAdded,
     Notice,
     RetryScheduled,
     StepEnded,
@@ -68,6 +69,8 @@ class TurnView:
         self._begun = False
         # Whether this step's answer has text in the scrollback.
         self._committed = False
+        # The text of the answer that is coming, whole.
+        self._said: list[str] = []
         self._thinking_since: float | None = None
         self._thought = ""
         self._writing = ""
@@ -79,6 +82,11 @@ class TurnView:
         self._retry: tuple[RetryScheduled, float] | None = None
         self._tokens = 0
         self.interrupted = False
+
+    @property
+    def answer(self) -> str:
+        """What has come so far of an answer that is not in the conversation yet."""
+        return "".join(self._said)
 
     def use_theme(self, theme: Theme) -> None:
         """Other colours, from the next block on."""
@@ -113,8 +121,13 @@ class TurnView:
             self._retry = (event, self._clock() + event.delay)
         elif isinstance(event, StepStarted):
             self._retry, self._committed = None, False
+            self._said.clear()
         elif isinstance(event, StepEnded):
             self._end_group()
+        elif isinstance(event, MessageAdded):
+            self._said.clear()
+            if event.message.origin == "user":  # said during the turn, and shown below what came before
+                self._end_group()
         elif isinstance(event, Notice):
             self.note("warn" if event.level != "info" else "dim", event.text, event.hint)
         elif isinstance(event, TurnEnded):
@@ -141,6 +154,7 @@ class TurnView:
 
     def _delta(self, event: BlockDelta) -> None:
         if event.kind == "text" and self._markdown is not None:
+            self._said.append(event.text)
             self._markdown.resize(self._width())
             self._add_text(self._markdown.feed(event.text))
         elif event.kind == "thinking":
@@ -157,6 +171,7 @@ class TurnView:
         if self._markdown is not None:
             self._add_text(self._markdown.finish())
             self._markdown = None
+            self._said.append("\n\n")
         if self._thinking_since is not None:
             seconds = self._clock() - self._thinking_since
             self._thinking_since = None
@@ -168,6 +183,7 @@ class TurnView:
     def _withdraw(self) -> None:
         had_text, self._committed = self._committed, False
         self._markdown, self._thinking_since, self._writing = None, None, ""
+        self._said.clear()
         if had_text:
             self.note("warn", "the answer broke off and is asked for again; what stands above is void")
         self._begun = False
@@ -222,8 +238,8 @@ class TurnView:
             )]  # fmt: skip
         if self._thinking_since is not None and self._thought:
             lines += ["", paint("dim", safe_line("✻ " + self._thought.split("\n")[-1], width - 1))]
-        lines = lines[-(max_lines - 2) :]
-        return [*lines, "", self._working_line(width)]
+        room = max_lines - 2
+        return [*lines[-room:], "", self._working_line(width)] if room > 0 else [self._working_line(width)]
 
     def _working_line(self, width: int) -> str:
         now = self._clock()

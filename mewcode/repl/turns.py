@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from mewcode.core.events import MessageAdded
 from mewcode.infra.supervisor import TaskScope
 from mewcode.repl.composer import Composer
 from mewcode.repl.notify import Attention
@@ -18,12 +20,19 @@ from mewcode.repl.turn_view import TurnView
 if TYPE_CHECKING:
     # The parts of a session are loaded after the first paint.
     from mewcode.agent.agent import Run
+    from mewcode.agent.interjections import Brought
     from mewcode.agent.session import Session
     from mewcode.repl.mentions import Attached
 
 # Seconds between two drawings that only show that time passes.
 _TICK = 0.1
-_NOTE_HINT = "To send it to the model, begin with another word."
+
+NOTE_RESERVED = (
+    "notes come in a later version; this was not sent",
+    "To send it to the model, begin with another word.",
+)
+"""What is said to ``# text``, and what to do."""
+SHELL_USE = "!COMMAND runs a command of yours in the shell"
 
 
 class Host(Protocol):
@@ -81,6 +90,8 @@ class Turns:
         self.busy = False
         self.run: Run | None = None
         self.view: TurnView | None = None
+        # What was attached to words that are about to be said during the turn.
+        self._attached: dict[str, Attached] = {}
 
     @property
     def queued(self) -> tuple[str, ...]:
@@ -93,18 +104,23 @@ class Turns:
         session = self._host.session
         if session is not None and self.run is not None and (is_own(text) or self._host.is_anytime(text)):
             self._host.start("command", lambda: self._at_once(session, text))
-        elif session is None or (self.busy and (self.run is None or self._waits(text))):
+        elif session is None or (self.busy and (self.run is None or text.startswith("/"))):
             self._queue.append(text)
         elif self.busy:
-            session.agent.interjections.put(text)
+            brings = self._host.composer.brings(text)
+            session.agent.interjections.put(text, partial(self._bring, session, text) if brings else None)
         else:
             self._queue.append(text)
             self.next()
         self._host.screen.refresh()
 
-    def _waits(self, text: str) -> bool:
-        """Whether an input cannot go along with the turn that runs."""
-        return text.startswith("/") or self._host.composer.waits_for_turn(text)
+    async def _bring(self, session: Session, text: str) -> Brought:
+        """What comes with words that are said during a turn."""
+        from mewcode.agent.interjections import Brought
+
+        attached, images = await self._host.composer.attach(session, text)
+        self._attached[text] = attached
+        return Brought(tuple(images), tuple(attached.reminders))
 
     def next(self) -> None:
         """Begins with the next input, where one waits and nothing runs."""
@@ -128,16 +144,17 @@ class Turns:
         self._host.screen.commit("\n" + user_block(text, self._host.theme, self._host.screen.width))
 
     async def _at_once(self, session: Session, text: str) -> None:
-        self._show(text)
-        command = text[1:].strip()
+        command = text[1:].strip() if text.startswith("!") else ""
+        if not command:  # a command of the user's own shows itself
+            self._show(text)
         if is_note(text):
-            self._host.say("warn", "notes come in a later version; this was not sent", _NOTE_HINT)
+            self._host.say("warn", *NOTE_RESERVED)
         elif not is_own(text):
             await self._host.command(session, text)
         elif command:
             await self._host.run_shell(session, command)
         else:
-            self._host.say("dim", "!COMMAND runs a command of yours in the shell")
+            self._host.say("dim", SHELL_USE)
 
     def _taken(self, session: Session) -> None:
         self.busy = False
@@ -154,12 +171,18 @@ class Turns:
         attached: Attached | None = None
         try:
             attached, images = await self._host.composer.attach(session, text)
+            self._host.composer.show_attached(text, attached)
             for reminder in attached.reminders:
                 session.agent.remind(reminder)
             async with session.run(text, images) as run:
                 self.run = run
+                is_first = True
                 async for event in run:
                     view.handle(event)
+                    if isinstance(event, MessageAdded) and event.message.origin == "user":
+                        if not is_first:  # said during the turn
+                            self._show_said(event.message.text)
+                        is_first = False
                     screen.refresh()
             if run.result.stop in ("interrupted", "denied", "error"):
                 self._give_back(session)
@@ -170,6 +193,12 @@ class Turns:
                 session.agent.take_back(reminder)
             self._host.attention.turn_ended()
             self.view = self.run = None
+            self._attached.clear()
+
+    def _show_said(self, text: str) -> None:
+        self._show(text)
+        if attached := self._attached.pop(text, None):
+            self._host.composer.show_attached(text, attached)
 
     def _give_back(self, session: Session) -> None:
         """After a stop, what was queued returns to the input."""

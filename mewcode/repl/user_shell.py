@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mewcode.core.errors import ToolError
@@ -11,8 +12,10 @@ from mewcode.core.events import ToolEnded, ToolProgress, ToolStarted
 from mewcode.core.outcome import CommandView, ToolOutcome
 from mewcode.infra.supervisor import TaskScope
 from mewcode.infra.terminal_text import safe_line, visible_text
+from mewcode.repl.cell_width import cell_width
 from mewcode.repl.screen import Screen
 from mewcode.repl.theme import Theme
+from mewcode.repl.tool_views import user_block
 from mewcode.repl.turn_view import TurnView
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 NAME = "shell"
 """What its card is called: ``bash`` is the model's."""
 
+# Cells around a command in the title of its card: ``● shell()``.
+_AROUND = len(NAME) + 4
 # Characters of the output that the model is told: about 3,000 tokens, half of them from each end.
 _TOLD = 12_000
 # Seconds between two drawings that only show that time passes.
@@ -45,10 +50,18 @@ class UserShell:
         async with self._one:
             view = TurnView(theme, screen.commit, lambda: screen.width, time.monotonic)
             started = time.monotonic()
-            view.handle(ToolStarted(NAME, NAME, safe_line(visible_text(command))))
+            summary = safe_line(visible_text(command))
+            if "\n" in command or cell_width(summary) > screen.width - _AROUND:
+                # Its card would show a part of it.
+                screen.commit("\n" + user_block(f"!{command}", theme, screen.width))
+                summary = ""
+            view.handle(ToolStarted(NAME, NAME, summary))
             self.view = view
             ticking = self._tasks.start("tick", self._tick())
-            self._running = self._tasks.start("user command", self._outcome(session, command, view))
+            self._running = self._tasks.start(
+                "user command",
+                run_user_command(session, command, lambda text: view.handle(ToolProgress(NAME, text))),
+            )
             try:
                 outcome = await self._running
                 view.handle(ToolEnded(NAME, NAME, outcome, time.monotonic() - started))
@@ -70,42 +83,45 @@ class UserShell:
             await asyncio.sleep(_TICK)
             self._screen.refresh()
 
-    async def _outcome(self, session: Session, command: str, view: TurnView) -> ToolOutcome:
-        from mewcode.tools.bounded_output import BoundedOutput, LiveText
-        from mewcode.tools.command_report import exit_words, shell_code, shown_tail
 
-        shell = session.tools.session.shell
-        shell.settle_cwd()
-        output = BoundedOutput(_TOLD)
-        live = LiveText(
-            lambda text: view.handle(ToolProgress(NAME, text)),
-            shell.clock,
-            asyncio.get_running_loop().call_later,
-        )
+async def run_user_command(session: Session, command: str, progress: Callable[[str], None]) -> ToolOutcome:
+    """Runs ``command`` in the session's shell to its end, and tells the model of it with the next message.
+    ``progress`` gets the output as it comes. Cancelling ends the command, which then counts as stopped."""
+    from mewcode.tools.bounded_output import BoundedOutput, LiveText
+    from mewcode.tools.command_report import exit_words, shell_code, shown_tail
 
-        def take(data: bytes) -> None:
-            output.feed(data)
-            live.feed(data)
+    shell = session.tools.session.shell
+    shell.settle_cwd()
+    output = BoundedOutput(_TOLD)
+    live = LiveText(
+        progress,
+        shell.clock,
+        asyncio.get_running_loop().call_later,
+    )
 
-        before, note, code, failed = shell.cwd, "", None, False
-        try:
-            finished = await shell.run(command, _NO_LIMIT, take)
-            code = shell_code(finished.returncode)
-            note = exit_words(finished.returncode) if code else ""
-        except asyncio.CancelledError:
-            note, failed = "stopped by the user", True
-        except ToolError as error:
-            note, failed = error.message, True
-        finally:
-            live.close()
-        if shell.cwd != before:
-            note = f"{note} · now in {shell.cwd}".removeprefix(" · ")
-        text = output.text()
-        session.agent.remind(_told(command, text, note))
-        shown = "" if note.startswith("exit code") else note
-        return ToolOutcome.text(
-            note or "done", CommandView(visible_text(command), shown_tail(text), code, shown), is_error=failed
-        )
+    def take(data: bytes) -> None:
+        output.feed(data)
+        live.feed(data)
+
+    before, note, code, failed = shell.cwd, "", None, False
+    try:
+        finished = await shell.run(command, _NO_LIMIT, take)
+        code = shell_code(finished.returncode)
+        note = exit_words(finished.returncode) if code else ""
+    except asyncio.CancelledError:
+        note, failed = "stopped by the user", True
+    except ToolError as error:
+        note, failed = error.message, True
+    finally:
+        live.close()
+    if shell.cwd != before:
+        note = f"{note} · now in {shell.cwd}".removeprefix(" · ")
+    text = output.text()
+    session.agent.remind(_told(command, text, note))
+    shown = "" if note.startswith("exit code") else note
+    return ToolOutcome.text(
+        note or "done", CommandView(visible_text(command), shown_tail(text), code, shown), is_error=failed
+    )
 
 
 def _told(command: str, output: str, note: str) -> str:

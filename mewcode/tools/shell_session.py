@@ -160,6 +160,10 @@ class ShellSession:
         self._foreground: set[ProcessGroup] = set()
         self._count = 0
 
+    def withhold(self, names: Iterable[str]) -> None:
+        """Leaves these variables, too, out of what commands inherit from now on."""
+        self._secrets |= frozenset(names)
+
     @property
     def shell(self) -> str:
         """The shell's path, looked up once."""

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mewcode.agent.interjections import Brought
 from mewcode.core.events import MessageAdded, ToolStarted
 from mewcode.core.stream import BlockDelta
 from tests.cache.conversations import (
@@ -317,7 +318,7 @@ async def _play(world: World, moves: list[str]) -> None:
         if move in ("plan", "default"):
             session.use_mode(move)
         elif move == "say":
-            session.agent.interjections.put(f"word {number}")
+            session.agent.interjections.put(f"word {number}", _bring_a_file if number % 2 else None)
         elif move == "resume":
             await session.aclose()
             session = world.open(mode=None, continue_newest=True)
@@ -328,6 +329,10 @@ async def _play(world: World, moves: list[str]) -> None:
     world.server.script(*(Reply.text("bye") for _ in range(3)))
     await turn(session, "the end")
     await session.aclose()
+
+
+async def _bring_a_file() -> Brought:
+    return Brought(reminders=("The user attached the file a.txt: ä",))
 
 
 def _replies(move: str, number: int) -> Iterator[Reply]:

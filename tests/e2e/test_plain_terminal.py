@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import select
 import shlex
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import pytest
 
 from tests.support.fake_llm import FakeLLM, Reply
 from tests.support.program import PROGRAM, environment
-from tests.support.terminal import Terminal
+from tests.support.terminal import LIMIT, Terminal
 
 START = shlex.join([*PROGRAM, "--model", "claude-opus-5-5"])
 
@@ -43,3 +46,41 @@ def test_a_dumb_terminal_is_asked_for_a_prompt_in_lines(fake_llm: FakeLLM, proje
         assert terminal.wait_exit() == 0
         assert b"\x1b" not in terminal.raw
     assert fake_llm.generations == []
+
+
+def test_mentions_and_own_commands_work_in_plain_lines(fake_llm: FakeLLM, project: Path, home: Path) -> None:
+    (project / "a.txt").write_text("what it holds\n")
+    fake_llm.script(Reply.text("Seen."))
+    os.mkfifo(project / "begun")
+    begun = os.open(project / "begun", os.O_RDONLY | os.O_NONBLOCK)
+    variables = environment(home, anthropic=fake_llm.url)
+
+    with Terminal(["sh", "-c", f"exec {START} --plain"], cwd=project, env=variables) as terminal:
+
+        def say(text: str, answer: str) -> None:
+            before = terminal.raw.count(b"\n> ")
+            terminal.send(text + "\r")
+            terminal.wait_for(answer)
+            terminal.wait_until(lambda: terminal.raw.count(b"\n> ") > before, "the next prompt")
+
+        terminal.wait_until(lambda: b"\n> " in terminal.raw, "the prompt")
+        say("!echo it is $((40 + 2)); false", "it is 42")
+        say("!", "!COMMAND runs a command")
+        say("# the tests need a database", "notes come in a later version")
+        before = terminal.raw.count(b"\n> ")
+        terminal.send("!echo x > begun; exec sleep 1000\r")
+        assert select.select([begun], [], [], LIMIT)[0]
+        os.close(begun)
+        terminal.send("\x03")
+        terminal.wait_for("stopped by the user")
+        terminal.wait_until(lambda: terminal.raw.count(b"\n> ") > before, "the next prompt")
+        assert not fake_llm.generations
+        say("look at @a.txt", "Seen.")
+        assert "attached: a.txt" in "\n".join(terminal.history())
+        terminal.send("\x04")
+        assert terminal.wait_exit() == 0
+        assert b"\x1b" not in terminal.raw
+    sent = json.dumps(fake_llm.generations[0].messages)
+    for words in ("what it holds", "$ echo it is", "it is 42", "exit code 1", "stopped by the user"):
+        assert words in sent
+    assert "database" not in sent

@@ -244,6 +244,10 @@ def test_a_command_of_the_users_own_is_shown_and_told(
     ask(terminal, "!cd sub && echo hello $((40 + 2)); false")
     terminal.wait_for("hello 42")
     terminal.wait_for("exit 1")
+    assert "\n".join(terminal.history()).count("echo hello $((40 + 2))") == 1
+    ask(terminal, f"!true {'x' * 2 * columns}; echo a-long-one | tr - ' '")
+    terminal.wait_for("    a long one")
+    assert "\n".join(terminal.history()).count("a-long-one") == 1
     ask(terminal, '!echo "in $(basename "$PWD")"')
     terminal.wait_for("    in sub")
     ask(terminal, "what happened?")
@@ -316,6 +320,30 @@ def test_characters_of_several_code_points_are_deleted_as_one(start: Start, fake
     assert first_words(fake_llm) == "ab"
 
 
+@pytest.mark.parametrize(("rows", "columns"), SIZES)
+def test_a_file_mentioned_during_a_turn_goes_along_with_the_next_step(
+    start: Start, fake_llm: FakeLLM, project: Path, rows: int, columns: int
+) -> None:
+    (project / "notes.txt").write_text("what it holds\n")
+    calls = Reply.calls(("list_dir", {"path": "."})).blocks
+    fake_llm.script(Reply.of(Gate("first"), *calls), Reply.text("With that in mind."))
+    terminal = start(rows=rows, columns=columns)
+    ask(terminal, "begin")
+    fake_llm.wait_gate_reached("first")
+    terminal.send("also see @notes.txt, 谢谢 \r")
+    terminal.wait_for_screen("queued: also see @notes.txt")
+    fake_llm.release("first")
+    terminal.wait_for("With that in mind.")
+    ready(terminal)
+    assert "what it holds" in said(fake_llm, 1)
+    shown = "\n".join(terminal.history())
+    order = [
+        shown.index(words) for words in ("● list_dir(.)", "❯ also see @notes", "└ notes.txt", "With that")
+    ]
+    assert order == sorted(order)
+    assert shown.count("also see") == 1
+
+
 def test_queued_words_are_taken_back_and_esc_returns_them(start: Start, fake_llm: FakeLLM) -> None:
     fake_llm.script(Reply.text(["Begun. ", Gate("middle"), "Ended."]))
     terminal = start()
@@ -331,5 +359,7 @@ def test_queued_words_are_taken_back_and_esc_returns_them(start: Start, fake_llm
     terminal.send("\x1b")
     terminal.wait_for("interrupted")
     ready(terminal)
-    terminal.wait_for_screen("secondfirst")
+    # On a line of its own.
+    terminal.wait_until(lambda: "  first" in terminal.lines(), "what was queued, in the input")
+    terminal.wait_for_screen("❯ second")
     fake_llm.release("middle")

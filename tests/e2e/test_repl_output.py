@@ -101,6 +101,7 @@ def test_a_turn_goes_on_behind_the_transcript(start: Start, fake_llm: FakeLLM, k
     terminal.wait_for_screen("The beginning.")
     terminal.send("\x0f")
     terminal.wait_for_screen("q leaves")
+    terminal.wait_for_screen("The beginning.")
     fake_llm.release("more")
     terminal.send(key)
     terminal.wait_until(lambda: BACK in terminal.raw, "the pager gone")
@@ -244,7 +245,7 @@ def test_plain_is_lines_alone(start: Start, fake_llm: FakeLLM, project: Path) ->
     terminal.wait_for("Done.")
     assert (project / "a.py").read_text() == "x = 2\n"
     terminal.send("!ls\n")
-    terminal.wait_for("needs the drawn screen")
+    terminal.wait_for("shell ls: 1 line")
     terminal.send("/status\n")
     terminal.wait_for("workspace")
     terminal.send("/exit\n")

@@ -19,8 +19,6 @@ _PALETTES: dict[ThemeName, tuple[str, str, str]] = {
     "dark": ("#1b1d23", "#d7dae0", "#3b4048"),
     "light": ("#ffffff", "#24292f", "#d0d7de"),
 }
-# Few monospaced fonts have this one; it is drawn: down, then right.
-_CORNER = "⎿"
 _NAMED = {
     "black": "#3b4048",
     "red": "#e06c75",
@@ -33,9 +31,12 @@ _NAMED = {
 }
 
 
-def svg(screen: pyte.Screen, theme: ThemeName = "dark", title: str = "MewCode in a terminal") -> str:
-    """The visible screen, without the empty lines at its end; ``title`` is what a screen reader says."""
-    rows = [[screen.buffer[y][x] for x in range(screen.columns)] for y in range(screen.lines)]
+def svg(
+    screen: pyte.Screen, theme: ThemeName = "dark", title: str = "MewCode in a terminal", top: int = 0
+) -> str:
+    """The visible screen from line ``top`` on, without the empty lines at its end; ``title`` is what a screen
+    reader says."""
+    rows = [[screen.buffer[y][x] for x in range(screen.columns)] for y in range(top, screen.lines)]
     while rows and all(cell.data == " " for cell in rows[-1]):
         rows.pop()
     background, foreground, edge = _PALETTES[theme]
@@ -61,8 +62,7 @@ def _row(row: Sequence[Char], y: int, foreground: str, background: str) -> list[
         end = x
         while end < len(row) and _style(row[end], foreground, background) == style:
             end += 1
-        parts += [_corner(column, y, style[0]) for column in range(x, end) if row[column].data == _CORNER]
-        text = "".join(cell.data for cell in row[x:end]).replace(_CORNER, " ")
+        text = "".join(cell.data for cell in row[x:end])
         left, top = _MARGIN + x * _CELL[0], _MARGIN + y * _CELL[1]
         fill, back, extra = style
         if back:
@@ -77,11 +77,6 @@ def _row(row: Sequence[Char], y: int, foreground: str, background: str) -> list[
             )
         x = end
     return parts
-
-
-def _corner(x: int, y: int, stroke: str) -> str:
-    left, top = _MARGIN + (x + 0.4) * _CELL[0], _MARGIN + y * _CELL[1]
-    return f'<path d="M{left:.1f} {top + 2:.1f}v8h5" fill="none" stroke="{stroke}"/>'
 
 
 def _style(cell: Char, foreground: str, background: str) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""The pictures of the README: a turn of the real program, its model scripted; see `scripts/pictures`."""
+"""The pictures of the README: the real program, its model scripted; see `scripts/pictures`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ PICTURES = ROOT / "docs" / "pictures"
 THEMES: tuple[ThemeName, ...] = ("dark", "light")
 
 _MODEL = "claude-opus-5-5"
+_OFFERED = (_MODEL, "claude-sonnet-5-5", "claude-haiku-5-5")
 _PROMPT = "The total ignores the discount. Find out why and fix it."
 _ASKED = "MewCode shows an edit as a diff and asks whether it may be made"
 _DONE = "A whole turn: the edit, the tests run, the answer"
+_MODELS = "The list of /model: each model with its window and price"
+_STATUS = "What /status shows: session, model, workspace, terminal"
 # Wide enough for the code, high enough for the whole turn.
 _COLUMNS, _ROWS = 92, 46
 
@@ -76,12 +79,13 @@ def _answers() -> list[Reply]:
 
 
 def take_pictures(folder: Path) -> list[Path]:
-    """Writes the pictures into ``folder``: the question before an edit, and the whole turn, in each theme."""
+    """Writes the pictures into ``folder``: the question before an edit, the whole turn, the list of models,
+    the status; each in each theme."""
     return [path for theme in THEMES for path in _pictures_of(theme, folder)]
 
 
 def _pictures_of(theme: ThemeName, folder: Path) -> list[Path]:
-    with tempfile.TemporaryDirectory() as top, FakeLLM(_answers()) as server:
+    with tempfile.TemporaryDirectory() as top, FakeLLM(_answers(), models=_OFFERED) as server:
         home = Path(top).resolve()
         project = _make_project(home / "shop")
         background = {"dark": "15;0", "light": "0;15"}[theme]
@@ -94,10 +98,27 @@ def _pictures_of(theme: ThemeName, folder: Path) -> list[Path]:
             terminal.wait_for_screen("without a discount")
             terminal.wait_gone("esc to stop")
             done = _save(terminal, folder / f"turn-{theme}.svg", theme, _DONE)
+            models, status = _after_the_turn(terminal, theme, folder)
             terminal.send("\x04")
             terminal.wait_exit()
         server.assert_clean()
-    return [asked, done]
+    return [asked, done, models, status]
+
+
+def _after_the_turn(terminal: Terminal, theme: ThemeName, folder: Path) -> tuple[Path, Path]:
+    """The pictures of the commands, each from the line in which it is typed."""
+    terminal.send("/model\r")
+    terminal.wait_for_screen("choose a model")
+    terminal.send("\x1b[B")
+    terminal.wait_for_screen("❯ 2.")
+    models = _save(terminal, folder / f"model-{theme}.svg", theme, _MODELS, "❯ /model")
+    terminal.send("\x1b")
+    terminal.wait_gone("choose a model")
+    terminal.send("/status\r")
+    terminal.wait_for_screen("columns by")
+    terminal.wait_for_screen("❯ /status")
+    status = _save(terminal, folder / f"status-{theme}.svg", theme, _STATUS, "❯ /status")
+    return models, status
 
 
 def _make_project(folder: Path) -> Path:
@@ -108,8 +129,10 @@ def _make_project(folder: Path) -> Path:
     return folder
 
 
-def _save(terminal: Terminal, path: Path, theme: ThemeName, title: str) -> Path:
-    path.write_text(svg(terminal.screen, theme, title), encoding="utf-8")
+def _save(terminal: Terminal, path: Path, theme: ThemeName, title: str, begin: str = "") -> Path:
+    """``begin``: what the first line of the picture begins with; without it all of the screen is taken."""
+    top = next((row for row, line in enumerate(terminal.lines()) if begin and line.startswith(begin)), 0)
+    path.write_text(svg(terminal.screen, theme, title, top), encoding="utf-8")
     return path
 
 

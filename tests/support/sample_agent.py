@@ -142,7 +142,7 @@ def sample_agent(
         system=("You are a sample.",),
         tools=runner,
         conversation=Conversation(MemoryArchive(), messages),
-        catalog=Catalog({}),
+        find_model=Catalog({}).find,
         limits=limits,
         retry=retry,
     )

@@ -14,7 +14,10 @@ async def bug(desk: Desk, argument: str) -> Outcome:
     if argument not in ("", _WITH):
         return Say(f"{argument!r} is not understood", f"/bug, or /bug {_WITH}")
     messages: Conversation = tuple(desk.session.agent.conversation.messages) if argument else ()
-    path = await asyncio.to_thread(write_report, desk, messages)
+    try:
+        path = await asyncio.to_thread(write_report, desk, messages)
+    except OSError as error:
+        return Say(f"the report cannot be written: {error}", "It needs a folder that can be written to.")
     kept_out = (
         "Secrets are left out as far as they can be told."
         if argument

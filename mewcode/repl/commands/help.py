@@ -19,6 +19,7 @@ KEYS = (
     ("@path, @path#20-45", "attach a file, some of its lines, a folder, a picture; tab completes"),
     ("ctrl-v", "attach the picture in the clipboard"),
     ("ctrl-x ctrl-e", "write in your editor"),
+    ("ctrl-z", "suspend; fg in the shell brings it back"),
     ("!command", "run a command of yours; the model sees its output"),
     ("# text", "reserved for notes, not sent"),
 )

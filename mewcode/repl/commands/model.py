@@ -9,6 +9,7 @@ from typing import Any
 from mewcode.agent.session import Session
 from mewcode.core.errors import MewCodeError
 from mewcode.infra.supervisor import TaskScope
+from mewcode.providers.registry import Service
 from mewcode.repl.commands.registry import Desk, Outcome, Pick, Say
 from mewcode.repl.panel import Option
 
@@ -19,13 +20,14 @@ _PATIENCE = 5.0
 async def model(desk: Desk, argument: str) -> Outcome:
     """Takes ``NAME``, or ``PROVIDER:NAME``; without an argument opens the list."""
     session = desk.session
-    services = {service.name: service for service in session.around.services()}
+    # A keyring and servers on this machine are asked: that takes its time.
+    services = {service.name: service for service in await asyncio.to_thread(session.around.services)}
     if argument:
         service, colon, name = argument.partition(":")
         if colon and name and service in services:
-            return use_model(session, service, name)
-        return use_model(session, session.service.name, argument)
-    others = [name for name in services if name != session.service.name]
+            return use_model(session, services[service], name)
+        return use_model(session, session.service, argument)
+    others = [service for name, service in services.items() if name != session.service.name]
     offered, failures = await _offered(session, others)
     current = (session.service.name, session.model.name)
     choices = [(service, name) for service, names in offered for name in names]
@@ -44,19 +46,24 @@ async def model(desk: Desk, argument: str) -> Outcome:
         for place, (service, name) in enumerate(choices)
     )
     title = "choose a model" + "".join(f"\n{error.message}" for error in failures)
+
+    def chosen(place: str) -> tuple[Service, str]:
+        service, name = choices[int(place)]
+        return services.get(service, session.service), name
+
     selected = choices.index(current) if current in choices else 0
-    return Pick(title, options, lambda place: use_model(session, *choices[int(place)]), selected)
+    return Pick(title, options, lambda place: use_model(session, *chosen(place)), selected)
 
 
 async def _offered(
-    session: Session, others: list[str]
+    session: Session, others: list[Service]
 ) -> tuple[list[tuple[str, tuple[str, ...]]], list[MewCodeError]]:
     """The models of the session's own service and of the others, asked at once; and what went wrong."""
     scope = TaskScope("models")
     try:
         tasks = {session.service.name: scope.start("own", _quietly(session.provider.list_models()))}
-        for name in others:
-            tasks[name] = scope.start(name, _quietly(_list_other(session, name)))
+        for service in others:
+            tasks[service.name] = scope.start(service.name, _quietly(_list_other(session, service)))
         offered, failures = [], []
         for name, task in tasks.items():
             answer = await task
@@ -69,8 +76,8 @@ async def _offered(
         await scope.close()
 
 
-async def _list_other(session: Session, name: str) -> tuple[str, ...]:
-    provider = session.around.provider_of(name)
+async def _list_other(session: Session, service: Service) -> tuple[str, ...]:
+    provider = session.around.make(service)
     try:
         async with asyncio.timeout(_PATIENCE):
             return await provider.list_models()
@@ -96,10 +103,10 @@ def about(session: Session, name: str, service: str = "") -> str:
     return " · ".join(part for part in (service, window, price, "images" if info.vision else "") if part)
 
 
-def use_model(session: Session, service: str, name: str) -> Outcome:
+def use_model(session: Session, service: Service, name: str) -> Outcome:
     """Switches, to another service where it is one."""
-    if service == session.service.name:
+    if service.name == session.service.name:
         session.use_model(name)
         return Say(f"model: {name}", about(session, name))
     session.use_provider(service, name)
-    return Say(f"model: {name} ({service})", about(session, name))
+    return Say(f"model: {name} ({service.name})", about(session, name))

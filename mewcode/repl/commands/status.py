@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from mewcode._version import __version__
 from mewcode.infra.redact import redact_url
 from mewcode.permissions.modes import DESCRIPTIONS
 from mewcode.prompt.environment import git_branch
 from mewcode.repl.commands.costs import dollars
 from mewcode.repl.commands.registry import Desk, Outcome, Table, Tables
+from mewcode.repl.statusline import short_folder
 
 Row = tuple[str, str]
 
@@ -32,12 +35,17 @@ def _session(desk: Desk) -> tuple[Row, ...]:
     return (
         ("mewcode", __version__),
         ("session", session.id),
-        ("file", str(session.archive.folder)),
+        ("file", _path(desk, session.archive.folder)),
         ("saved", session.archive.failing or "yes"),
         ("messages", f"{len(session.agent.conversation.messages):,}"),
         ("queue", "\n".join(desk.queued) or "empty"),
         ("background", "\n".join([*background, *work]) or "nothing"),
     )
+
+
+def _path(desk: Desk, path: Path) -> str:
+    home = desk.session.around.environ.get("HOME")
+    return short_folder(path, Path(home)) if home else str(path)
 
 
 def _model(desk: Desk) -> tuple[Row, ...]:
@@ -60,9 +68,9 @@ def _workspace(desk: Desk) -> tuple[Row, ...]:
     trusted = "trusted" if around.trusted else "not trusted: settings that could run commands are ignored"
     return (
         ("mode", f"{session.mode}: {DESCRIPTIONS[session.mode]}"),
-        ("folder", str(tools.cwd)),
-        ("root", str(tools.root)),
-        ("added", "\n".join(map(str, tools.add_dirs)) or "no folder"),
+        ("folder", _path(desk, tools.cwd)),
+        ("root", _path(desk, tools.root)),
+        ("added", "\n".join(_path(desk, folder) for folder in tools.add_dirs) or "no folder"),
         ("branch", git_branch(places.root) or "none"),
         ("trust", trusted),
         ("config", "\n".join(around.config_sources()) or "defaults only"),

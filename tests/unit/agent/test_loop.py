@@ -6,12 +6,13 @@ import asyncio
 
 import pytest
 
+from mewcode.agent.interjections import Brought
 from mewcode.agent.loop import Limits
 from mewcode.agent.tool_runner import OVER_LIMIT
 from mewcode.core.access import Verdict
 from mewcode.core.errors import AuthError, Overloaded, PromptTooLong, StreamBroken
 from mewcode.core.events import ApprovalAnswer, MessageAdded, Notice, RunResult, StepEnded
-from mewcode.core.message import Thinking, Usage, text_of
+from mewcode.core.message import Image, Text, Thinking, Usage, text_of
 from mewcode.core.outcome import ToolOutcome
 from mewcode.providers.catalog import ModelInfo, Price
 from tests.support.sample_agent import SamplePerson, SamplePolicy, run_turn, sample_agent, sample_tool
@@ -219,6 +220,28 @@ def test_what_the_user_says_meanwhile_goes_behind_the_results() -> None:
         added = [event.message for event in events if isinstance(event, MessageAdded)]
         assert added == agent.conversation.messages
         assert not agent.interjections.waiting
+
+    asyncio.run(scenario())
+
+
+def test_what_words_bring_is_said_with_them() -> None:
+    async def scenario() -> None:
+        provider = ScriptedProvider(answer(call("work")), answer("Yes"))
+        picture = Image("image/png", "AAAA")
+
+        async def bring() -> Brought:
+            return Brought((picture,), ("the file says x",))
+
+        async def work(args, context) -> ToolOutcome:
+            agent.interjections.put("look at @x", bring)
+            return ToolOutcome.text("")
+
+        agent = sample_agent(provider, sample_tool("work", work))
+        await run_turn(agent)
+        said, reminded = provider.requests[1].messages[-2:]
+        assert said.content == (Text("look at @x"), picture)
+        assert (said.origin, reminded.origin) == ("user", "reminder")
+        assert "the file says x" in reminded.text
 
     asyncio.run(scenario())
 

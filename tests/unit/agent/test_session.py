@@ -9,6 +9,7 @@ import pytest
 
 from mewcode.agent.session import Session
 from mewcode.core.errors import BadRequest, NotConfigured
+from mewcode.core.message import Usage
 from mewcode.sessions.archive import SessionWriter
 from tests.support.sample_session import hold, project_in, records, take_turn
 from tests.support.scripted_provider import ScriptedProvider, answer, call
@@ -126,6 +127,24 @@ def test_warming_that_fails_leaves_it_to_the_turn(tmp_path: Path) -> None:
         assert "offers no model" in result.error
 
     hold(tmp_path, Offering(()), scenario, model=None)
+
+
+def test_the_cost_goes_by_the_price_of_the_config_also_for_a_model_used_before(tmp_path: Path) -> None:
+    used = Usage(1_000_000, 0)
+    provider = ScriptedProvider(answer("one", usage=used), answer("two", usage=used))
+    project_in(tmp_path)
+    folder = tmp_path / "home" / ".mewcode"
+    folder.mkdir()
+    price = "price: {input: 7, output: 7}"
+    (folder / "config.yaml").write_text(f"models: {{{OPUS}: {{{price}}}, local: {{{price}}}}}\n")
+
+    async def scenario(session: Session) -> None:
+        await take_turn(session)
+        session.use_model("local")
+        await take_turn(session)
+        assert session.agent.cost_usd == pytest.approx(14)
+
+    hold(tmp_path, provider, scenario, model=OPUS)
 
 
 def test_another_model_from_the_next_request_on(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def completed(line: str, tmp_path: Path) -> list[str]:
         ("mewcode --permission-mode=", list(MODES)),
         ("mewcode --permission-mode=pl", ["plan"]),
         ("mewcode -p --output-format s", ["stream-json"]),
-        ("mewcode ", ["config", "doctor", "completion", "demo"]),
+        ("mewcode ", ["config", "doctor", "sessions", "completion", "demo"]),
         ("mewcode config ", ["show", "path"]),
         ("mewcode config show --j", ["--json"]),
         ("mewcode completion ", list(SHELLS)),
@@ -85,16 +85,21 @@ def test_what_bash_offers(line: str, offered: list[str], tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("line", "offered"),
+    ("line", "offered", "rule"),
     [
-        ("mewcode --perm", "--permission-mode"),
-        ("mewcode --permission-mode pl", "plan"),
-        ("mewcode doc", "doctor"),
-        ("mewcode config s", "show"),
-        ("mewcode doctor --j", "--json"),
+        ("mewcode --perm", "--permission-mode", "'__mewcode_in main' -l permission-mode "),
+        (
+            "mewcode --permission-mode pl",
+            "plan",
+            "'__mewcode_in main' -l permission-mode -x -a 'default accept-edits plan ",
+        ),
+        ("mewcode doc", "doctor", "'__mewcode_first 1' -a doctor "),
+        ("mewcode config s", "show", "'__mewcode_in config; and __mewcode_first 2' -a show"),
+        ("mewcode doctor --j", "--json", "'__mewcode_in doctor' -l json "),
     ],
 )
-def test_what_fish_offers(line: str, offered: str, tmp_path: Path) -> None:
+def test_what_fish_offers(line: str, offered: str, rule: str, tmp_path: Path) -> None:
+    assert f"\ncomplete -c mewcode -n {rule}" in SCRIPTS["fish"]
     if "fish" not in INSTALLED:
         return
     (tmp_path / "script").write_text(SCRIPTS["fish"])

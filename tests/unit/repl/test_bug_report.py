@@ -116,3 +116,18 @@ def test_only_errors_and_what_belongs_to_them(tmp_path: Path) -> None:
     log.write_bytes(b"\xff\n" + f"{date} {logging.getLevelName(40)} mewcode.b: x\n".encode() * 10_000)
     assert len(last_errors(log)) == 80
     assert last_errors(tmp_path / "none") == []
+
+
+def test_where_it_cannot_be_written_it_says_so(tmp_path: Path) -> None:
+    project_in(tmp_path)
+    reports = tmp_path / "home/.mewcode/reports"
+    reports.parent.mkdir(parents=True)
+    reports.write_text("no folder")
+
+    async def scenario(session: Session) -> None:
+        outcome = await builtin_commands().run(Desk(session, "dark", 80, 24), "/bug")
+        assert isinstance(outcome, Say)
+        assert "cannot be written" in outcome.text
+        assert outcome.hint
+
+    hold(tmp_path, ScriptedProvider(), scenario)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mewcode.repl import file_index
 from mewcode.repl.file_index import FileIndex, Snapshot, list_paths
 from mewcode.repl.fuzzy import bits_of, score, subsequence
 
@@ -104,6 +105,16 @@ def test_a_large_tree_is_searched_through() -> None:
     assert snapshot.find("m29999")[0] == "d99/module_29999.py"
 
 
+def test_only_so_many_matches_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    scored: list[str] = []
+    monkeypatch.setattr(file_index, "score", lambda query, path: scored.append(path) or 1)
+    snapshot = Snapshot.of(f"pkg{number % 97}/sub{number}/module.py" for number in range(30_000))
+    for query in ("m", "pkg5/m", "pgsbmd"):
+        scored.clear()
+        assert len(snapshot.find(query)) == 20
+        assert len(scored) <= 2_000
+
+
 def test_git_says_what_belongs(tmp_path: Path) -> None:
     git = shutil.which("git")
     assert git is not None
@@ -159,3 +170,10 @@ def test_an_old_list_serves_while_a_new_one_is_made(tmp_path: Path) -> None:
         return before, await index.find("a")
 
     assert asyncio.run(look()) == (["a.py"], ["a.py", "ab.py"])
+
+
+def test_sessions_are_not_offered_what_people_write_beside_them_is(tmp_path: Path) -> None:
+    for name in (".mewcode/sessions/1/conversation.jsonl", ".mewcode/config.yaml", "sessions/a.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert sorted(list_paths(tmp_path)) == [".mewcode/config.yaml", "sessions/a.py"]

@@ -95,6 +95,10 @@ def test_the_status_line_says_what_waits_and_what_runs() -> None:
         "some-model · default · 42 % context · $1.50 · 2 queued · 1 command running · indexing · ~/x · main"
     )
     assert background_text(None, 0) == ""
+    deep = "~/src/" + "deep/" * 20 + "work"
+    assert status_text(session(), deep, "main", 80) == (
+        "some-model · default · 42 % context · $1.50 · …/work · main"
+    )
 
 
 @settings(max_examples=50, deadline=None)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from mewcode.agent.session import Session
 from mewcode.assembly import open_session
 from mewcode.core.errors import ConnectionFailed, NotConfigured
 from mewcode.core.message import Text, Thinking
+from mewcode.providers.base import Endpoint
 from mewcode.providers.ready import ready_services
 from mewcode.providers.registry import Named
+from mewcode.providers.registry import Service as Model
 from mewcode.repl.commands import Desk, Outcome, Pick, Say, builtin_commands
 from tests.support.sample_session import hold, project_in, records, sample_setup, take_turn
 from tests.support.scripted_provider import Hold, ScriptedProvider, answer
@@ -46,8 +48,11 @@ def with_services(
     others: dict[str, Callable[[], Service]],
     **options: Any,
 ) -> Session:
+    def absent() -> Service:  # a server that happens to run on this machine
+        return Service(offers=())
+
     async def prepared(session: Session) -> None:
-        object.__setattr__(session.around, "make", lambda service: others[service.name]())
+        object.__setattr__(session.around, "make", lambda service: others.get(service.name, absent)())
         await scenario(session)
 
     return hold(tmp_path, own, prepared, environ=ENVIRON, **options)
@@ -126,7 +131,7 @@ def test_a_question_aside_is_answered_before_its_service_is_closed(tmp_path: Pat
     async def scenario(session: Session) -> None:
         asking = session.background.start("aside", session.ask_aside("why?", lambda event: None))
         await gate.reached.wait()
-        session.use_provider("anthropic", "claude-haiku-4-5")
+        session.use_provider(session.around.service("anthropic"), "claude-haiku-4-5")
         await asyncio.sleep(0)
         assert own.ended == 0
         gate.release.set()
@@ -146,7 +151,7 @@ def test_by_name(tmp_path: Path) -> None:
         await give(session, "/model anthropic:claude-haiku-4-5")
         assert (session.service.name, session.model.name) == ("anthropic", "claude-haiku-4-5")
         with pytest.raises(NotConfigured, match="nowhere"):
-            session.use_provider("nowhere", "x")
+            session.around.service("nowhere")
 
     with_services(tmp_path, scenario, Service(), others)
 
@@ -168,7 +173,7 @@ def test_a_continued_session_talks_to_the_service_it_talked_to(tmp_path: Path) -
 
     async def scenario(session: Session) -> None:
         await take_turn(session, "first")
-        session.use_provider("anthropic", "claude-haiku-4-5")
+        session.use_provider(session.around.service("anthropic"), "claude-haiku-4-5")
         await take_turn(session, "second")
 
     session = with_services(tmp_path, scenario, Service(answer("one")), others)
@@ -189,17 +194,72 @@ def test_which_services_are_in_reach() -> None:
     def keyless(name: str, base_url: str) -> str | None:
         return None
 
+    def ready(named: dict[str, Named], environ: dict[str, str], **more: Any) -> dict[str, Model]:
+        options = {"find_key": keyless, "answers": lambda url: False} | more
+        return {service.name: service for service in ready_services(named, environ, **options)}
+
     named = {
         "mine": Named("openai", "http://h/v1", "MINE_KEY"),
         "local": Named("openai", "http://127.0.0.1:9/v1"),
         "cloud": Named("bedrock"),
     }
-    found = {service.name: service for service in ready_services(named, {"MINE_KEY": "k"}, keyless)}
+    found = ready(named, {"MINE_KEY": "k"})
     assert set(found) == {"mine", "local", "cloud"}
     assert found["mine"].endpoint.api_key == "k"
-    assert set(msgspec.structs.asdict(found["local"])) == {"name", "protocol", "endpoint"}
-    assert [service.name for service in ready_services({}, ENVIRON, keyless)] == ["anthropic", "openai"]
-    assert ready_services({}, {}, keyless) == ()
-    assert [service.name for service in ready_services({"mine": named["mine"]}, {}, keyless)] == []
-    kept = ready_services({"mine": named["mine"]}, {}, lambda name, url: "kept")
-    assert kept[0].endpoint.api_key == "kept"
+    assert list(ready({}, ENVIRON)) == ["anthropic", "openai"]
+    assert list(ready({}, {"OPENAI_BASE_URL": "http://h/v1"})) == ["openai"]
+    assert ready({}, {}) == {}
+    assert ready({"mine": named["mine"]}, {}) == {}
+    kept = ready({"mine": named["mine"]}, {}, find_key=lambda name, url: "kept" if name == "mine" else None)
+    assert kept["mine"].endpoint.api_key == "kept"
+
+
+def test_services_known_by_name_are_in_reach_with_a_key_that_is_set_or_kept() -> None:
+    def kept(name: str, base_url: str) -> str | None:
+        return f"for {base_url}" if name in ("anthropic", "deepseek", "ollama") else None
+
+    ready = ready_services({}, {"GROQ_API_KEY": "g"}, kept, answers=lambda url: False)
+    assert {service.name: service.endpoint.api_key for service in ready} == {
+        "anthropic": "for https://api.anthropic.com",
+        "deepseek": "for https://api.deepseek.com/v1",
+        "groq": "g",
+    }
+
+
+def test_servers_on_this_machine_are_in_reach_where_they_answer_in_time() -> None:
+    asked: list[str] = []
+    never = threading.Event()
+
+    def answers(url: str) -> bool:
+        asked.append(url)
+        if ":8000" in url:  # takes too long
+            never.wait(20)
+        return ":1234" not in url
+
+    used = Model("local", "openai", Endpoint("http://127.0.0.1:8080/v1"))
+    try:
+        ready = ready_services({}, {}, lambda name, url: None, in_use={"local": used}, answers=answers)
+    finally:
+        never.set()
+    assert [(service.name, service.endpoint.base_url) for service in ready] == [
+        ("ollama", "http://127.0.0.1:11434/v1")
+    ]
+    assert "http://127.0.0.1:8080/v1" not in asked, "it is there already, under its own name"
+
+
+def test_the_key_of_a_service_switched_to_is_withheld_from_commands(tmp_path: Path) -> None:
+    async def scenario(session: Session) -> None:
+        shell, said = session.tools.session.shell, bytearray()
+        await shell.run('echo "[$GROQ_API_KEY]"', 20, said.extend)
+        assert said == b"[g-key]\n", "a key of a service that is not used is none of ours"
+        await give(session, "/model groq:some-model")
+        said.clear()
+        await shell.run('echo "[$GROQ_API_KEY]"', 20, said.extend)
+        assert said == b"[]\n"
+        assert "GROQ_API_KEY" in session.around.secret_names
+
+    async def prepared(session: Session) -> None:
+        object.__setattr__(session.around, "make", lambda service: Service())
+        await scenario(session)
+
+    hold(tmp_path, Service(), prepared, environ={"GROQ_API_KEY": "g-key"})

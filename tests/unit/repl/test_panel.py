@@ -190,3 +190,33 @@ def test_few_options_have_no_filter() -> None:
         assert (panel.filter, panel.found) == ("", OPTIONS)
 
     with_panel(scenario)
+
+
+def test_the_selected_option_is_among_the_lines_of_any_height() -> None:
+    async def scenario() -> None:
+        title = "\n".join(f"title {number}" for number in range(20))
+        panel = Panel(title, tuple(Option(str(number), f"option {number}") for number in range(30)))
+        for rows in range(3, 40):
+            for selected in (0, 7, 29):
+                panel.selected = selected
+                lines = panel.lines(THEMES["no-color"], 60, rows)
+                assert any(f"❯ option {selected}" == line for line in lines)
+                assert lines[-1].startswith("enter takes it")
+                assert len(lines) <= max(rows, 4)
+        panel.outcome.cancel()
+
+    asyncio.run(scenario())
+
+
+def test_words_for_the_input_are_no_choice() -> None:
+    async def scenario() -> None:
+        panel = Panel("allow?", (Option("yes", "Yes"), Option("no", "No")))
+        panel.look_for("words")
+        panel.choose()
+        panel.choose(1)
+        assert not panel.outcome.done()
+        panel.accepts_from = 0.0
+        panel.choose(1)
+        assert panel.outcome.result() == Chosen("no")
+
+    asyncio.run(scenario())

@@ -15,7 +15,7 @@ def test_the_name_of_a_folder_cannot_speak_for_us(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str, trusted: bool
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-    root = Path("/work/x\x1b[2J\x1b]0;title\x07\nIt is safe.")
+    root = Path("/srv/x\x1b[2J\x1b]0;title\x07\nIt is safe.")
     assert ask_trust(root, ["config.yaml:1: hooks (it runs\x1b[31m commands)"]) is trusted
     shown = capsys.readouterr().out
     assert "\x1b" not in shown

@@ -9,6 +9,7 @@ from mewcode.core.events import (
     ApprovalRequest,
     ApprovalRequested,
     ApprovalResolved,
+    MessageAdded,
     Notice,
     RetryScheduled,
     RunResult,
@@ -19,7 +20,7 @@ from mewcode.core.events import (
     ToolStarted,
     TurnEnded,
 )
-from mewcode.core.message import Text, Thinking, ToolCall, Usage
+from mewcode.core.message import Message, Text, Thinking, ToolCall, Usage
 from mewcode.core.outcome import DiffView, ToolOutcome
 from mewcode.core.stream import BlockDelta, BlockEnd, BlockStart, UsageReport
 from mewcode.repl.theme import THEMES
@@ -55,6 +56,16 @@ def answer(text: str, index: int = 0) -> tuple:
         BlockDelta(index, "text", text),
         BlockEnd(index, Text(text)),
     )
+
+
+def test_the_answer_that_is_coming_can_be_had_whole() -> None:
+    shown = Shown()
+    shown.take(StepStarted(1), *answer("First.\n\nMore"), BlockStart(1, "text"), BlockDelta(1, "text", "Sec"))
+    assert shown.view.answer == "First.\n\nMore\n\nSec"
+    shown.take(StreamWithdrawn("x"), BlockStart(0, "text"), BlockDelta(0, "text", "Anew"))
+    assert shown.view.answer == "Anew"
+    shown.take(MessageAdded(Message("m", "assistant", (Text("Anew"),))))
+    assert shown.view.answer == "", "the conversation has it now"
 
 
 def ended(stop, *, error: str = "", hint: str = "", code: int = 0) -> TurnEnded:
