@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.errors import BenchError
 from bench.report import as_json, table
-from bench.rows import ROWS
+from bench.rows import ON_REQUEST, ROWS
 from bench.rows.base import Row
 from bench.session import run_rows, warm_up
 from bench.stage import Stage
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
         description="Measures MewCode against a model on the loopback address, as ratios to a bare Python.",
-        epilog=f"rows: {', '.join(row.name for row in ROWS)}",
+        epilog=f"rows: {_names(ROWS)}; only where named: {_names(ON_REQUEST)}",
     )
     parser.add_argument("--rows", metavar="NAME,...", help="only these; `start*` takes all that begin so")
     parser.add_argument("--runs", type=int, metavar="N", help=f"runs of each row (default {_RUNS})")
@@ -63,9 +63,13 @@ def chosen(names: str | None) -> list[Row]:
         return list(ROWS)
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     for name in wanted:
-        if not any(_fits(row, name) for row in ROWS):
-            raise ValueError(f"no row {name!r}; there are {', '.join(row.name for row in ROWS)}")
-    return [row for row in ROWS if any(_fits(row, name) for name in wanted)]
+        if not any(_fits(row, name) for row in (*ROWS, *ON_REQUEST)):
+            raise ValueError(f"no row {name!r}; there are {_names((*ROWS, *ON_REQUEST))}")
+    return [row for row in (*ROWS, *ON_REQUEST) if any(_fits(row, name) for name in wanted)]
+
+
+def _names(rows: Sequence[Row]) -> str:
+    return ", ".join(row.name for row in rows)
 
 
 def _fits(row: Row, name: str) -> bool:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mewcode.core.errors import MewCodeError, NotConfigured, UsageError
+from mewcode.core.errors import ConfigError, MewCodeError, NotConfigured, UsageError
 from mewcode.infra.log_file import start_logging
 from mewcode.infra.paths import Places, find_places
 from mewcode.infra.terminal_text import safe_text
 from mewcode.options import Options
-from mewcode.setup import Setup
+from mewcode.setup import Setup, load_settings
 
 if TYPE_CHECKING:
     from mewcode.agent.ports import Person
@@ -34,6 +34,8 @@ def start(options: Options) -> int:
     environ = dict(os.environ)
     # A terminal that only prints gets lines; where there is a prompt already, just the answer.
     plain = options.plain or (not _draws(environ) and options.prompt is None)
+    if not plain and _is_terminal() and (options.demo or not _draws(environ)) and not options.headless:
+        plain = _configured_plain(options, environ)
     interactive = _is_terminal() and not options.headless and (plain or _draws(environ))
     if interactive and (options.output_format, options.input_format) != ("text", "text"):
         raise UsageError("--output-format and --input-format need -p", 'Such as: mewcode -p "..."')
@@ -56,7 +58,8 @@ def start(options: Options) -> int:
             if environ.get("MEWCODE_OFFER_DEMO") and options.prompt is None:
                 from mewcode.demo.start import play_instead
 
-                return play_instead(environ, error, interactive=interactive and not plain)
+                drawn = interactive and not plain and not _configured_plain(options, environ)
+                return play_instead(environ, error, interactive=drawn)
             if interactive:
                 return _first_start(options, environ, error)
         _tell_failure(options, interactive, error.message)
@@ -77,6 +80,10 @@ def _command(options: Options, environ: dict[str, str], interactive: bool) -> in
         from mewcode.doctor.run import run_doctor
 
         return run_doctor(options, environ, places)
+    if options.command == "sessions":
+        from mewcode.session_commands.run import run_sessions
+
+        return run_sessions(options, environ, places)
     from mewcode.onboarding.start import configure
 
     return configure(options, environ, places, interactive=interactive)
@@ -97,6 +104,16 @@ def _is_terminal() -> bool:
 def _draws(environ: Mapping[str, str]) -> bool:
     """Whether the terminal can move its cursor."""
     return environ.get("TERM") not in ("dumb", "")
+
+
+def _configured_plain(options: Options, environ: Mapping[str, str]) -> bool:
+    """What ``ui.plain`` says, asked before the start itself reads the config: it decides what starts. A
+    config that is wrong says nothing here; a start complains of it, the demo does without."""
+    places = find_places(_folder(options.cwd), environ)
+    try:
+        return load_settings(options, environ, places, trusted=False).config.ui.plain
+    except ConfigError:
+        return False
 
 
 def _start(options: Options, environ: dict[str, str], interactive: bool) -> int:

@@ -6,17 +6,18 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from mewcode._version import __version__
 from mewcode.core.access import MODES
 from mewcode.core.errors import MewCodeError, UsageError
 from mewcode.infra.standard_streams import open_closed_streams
-from mewcode.options import Command, Options
+from mewcode.options import Command, Options, SessionFlags
 
 _DESCRIPTION = "MewCode: a coding agent for the terminal that remembers."
 _EPILOG = """\
 sub-commands:
+  mewcode sessions        list, search, name, export and keep the sessions of this project; --help says how
   mewcode config          set up a model; `config show [--json]` lists the settings, `config path` the file
   mewcode doctor          check terminal, model, keys, tools and folders; --json for scripts
   mewcode completion      the completion script for bash, zsh or fish
@@ -54,6 +55,7 @@ def _dollars(text: str) -> float:
 _COMMANDS: dict[str, tuple[Command, str]] = {
     "config": ("config", "Sets up a model, and shows the configuration."),
     "doctor": ("doctor", "Checks what MewCode needs. Exits 1 where something fails."),
+    "sessions": ("sessions", "Finds the sessions of this project again, and keeps them in order."),
     "completion": ("completion", "Prints a completion script, such as: source <(mewcode completion bash)"),
 }
 SHELLS = ("bash", "zsh", "fish")
@@ -66,12 +68,35 @@ def _command_parser(name: str) -> _Parser:
         add("words", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
     elif name == "config":
         add("words", nargs="?", choices=("show", "path"), help="each value and its origin; the user's file")
+    elif name == "sessions":
+        _add_sessions(parser)
     if name != "completion":
         add("--json", dest="as_json", action="store_true", help="for scripts")
-        _add_choice_of_model(parser)
+        if name != "sessions":
+            _add_choice_of_model(parser)
         _add_places(parser)
     add("--verbose", action="store_true", help="log and tracebacks to standard error")
     return parser
+
+
+def _add_sessions(parser: _Parser) -> None:
+    from mewcode.session_commands.words import VERBS, describe_words  # a start of a session needs none of it
+
+    add = parser.add_argument
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = f"words:\n{describe_words()}\n\nID is an id, as much of it as is unique, or a name."
+    add("verb", choices=tuple(VERBS), metavar="WORD", help="what to do; see below")
+    add("words", nargs="*", metavar="...", help="behind it: ids, a query, a title")
+    # Left out where not given: most words take none of these.
+    add("--limit", type=_positive, metavar="N", default=argparse.SUPPRESS, help="search: hits at most (20)")
+    add("--format", choices=("markdown", "json", "html"), default=argparse.SUPPRESS, help="export: the form")
+    add("--output", type=Path, metavar="FILE", default=argparse.SUPPRESS, help="export: to a new file")
+    for flag, text in (
+        ("--with-secrets", "export: black out nothing"),
+        ("--repair", "check: mend the file, keep the damaged one beside it"),
+        ("--dry-run", "prune: only say what would go"),
+    ):
+        add(flag, action="store_true", default=argparse.SUPPRESS, help=text)
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:
@@ -157,14 +182,28 @@ def parse(arguments: Sequence[str]) -> Options:
 
 def _parse_command(name: str, rest: Sequence[str]) -> Options:
     try:
-        fields = vars(_command_parser(name).parse_args(list(rest)))
+        # The words of a search may stand around a flag.
+        parser = _command_parser(name)
+        parse = parser.parse_intermixed_args if name == "sessions" else parser.parse_args
+        fields = vars(parse(list(rest)))
     except UsageError as error:
         hint = f"See `mewcode {name} --help`. To send these words: mewcode -- {' '.join((name, *rest))}"
         raise UsageError(error.message, hint) from None
+    if name == "sessions":
+        return _session_options(fields)
     word = fields.pop("words", None)
     if fields.get("as_json") and name == "config" and word != "show":
         raise UsageError("--json needs something to list", "Such as: mewcode config show --json")
     return Options(command=_COMMANDS[name][0], words=(word,) if word else (), **fields)
+
+
+def _session_options(fields: dict[str, Any]) -> Options:
+    from mewcode.session_commands.words import check_words
+
+    verb, words = fields.pop("verb"), tuple(fields.pop("words"))
+    flags = {key: fields.pop(key) for key in SessionFlags.__struct_fields__ if key in fields}
+    check_words(verb, words, set(flags))
+    return Options(command="sessions", words=(verb, *words), session_flags=SessionFlags(**flags), **fields)
 
 
 def run(arguments: Sequence[str]) -> int:

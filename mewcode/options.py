@@ -11,7 +11,18 @@ from mewcode.core.access import Mode
 
 OutputFormat = Literal["text", "json", "stream-json"]
 InputFormat = Literal["text", "stream-json"]
-Command = Literal["config", "doctor", "completion"]
+Command = Literal["config", "doctor", "completion", "sessions"]
+
+
+class SessionFlags(msgspec.Struct, frozen=True):
+    """The flags of `mewcode sessions`. ``limit``: hits of a search at most. ``output``: as typed."""
+
+    limit: int = 20
+    format: Literal["markdown", "json", "html"] = "markdown"
+    output: Path | None = None
+    with_secrets: bool = False
+    repair: bool = False
+    dry_run: bool = False
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -45,3 +56,4 @@ class Options(msgspec.Struct, frozen=True):
     command: Command | None = None
     words: tuple[str, ...] = ()
     as_json: bool = False
+    session_flags: SessionFlags = SessionFlags()

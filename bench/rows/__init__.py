@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.rows import archive, resume, start, stream, terminal, tools
+from bench.rows import archive, resume, search, start, stream, terminal, tools
 from bench.rows.base import Row
 
 ROWS: tuple[Row, ...] = (
@@ -12,4 +12,7 @@ ROWS: tuple[Row, ...] = (
     *stream.ROWS,
     *resume.ROWS,
     *archive.ROWS,
+    *search.ROWS,
 )
+ON_REQUEST: tuple[Row, ...] = search.ON_REQUEST
+"""Measured only where they are named: they take long to set up."""

@@ -26,6 +26,7 @@ _NEEDS_TRUST = {
     "sandbox": "it says what commands may do",
     "providers": "it says where requests and keys go",
     "provider": "it says where requests go",
+    "sessions": "it says which sessions are kept",
 }
 _ALLOW = "it allows tools without asking"
 _MODE = "it loosens what is asked"

@@ -1,4 +1,5 @@
-"""Finds sessions in a project's folder of sessions, without reading more of them than their beginning."""
+"""Finds sessions in a project's folder of sessions, without reading more of them than their beginning; by
+title, without parsing more than that needs."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from mewcode.sessions.record import WireMessage, decode_line, from_wire
 
 _HEAD = 1 << 20
 """Bytes of a file that are searched for the first prompt."""
+_TITLE_MARK = b'"title"'
 _NAMED = 5
 """Sessions that an error names at most."""
 
@@ -32,27 +34,28 @@ class SessionInfo(msgspec.Struct, frozen=True):
 
 def newest_session(sessions_dir: Path) -> Path | None:
     """The folder of the session that was written last; None where there is none."""
-    return max(_scan(sessions_dir), default=(0.0, 0, None), key=_age)[2]
+    return max(scan_sessions(sessions_dir), default=(0.0, 0, None), key=_age)[2]
 
 
 def list_sessions(sessions_dir: Path) -> list[SessionInfo]:
     """All sessions, the newest first. A session that cannot be read has no first prompt."""
-    found = sorted(_scan(sessions_dir), key=_age, reverse=True)
+    found = sorted(scan_sessions(sessions_dir), key=_age, reverse=True)
     return [SessionInfo(path.name, path, updated, size, _first_prompt(path)) for updated, size, path in found]
 
 
 def list_recent(sessions_dir: Path, since: float) -> list[Path]:
     """The folders of the sessions that were written since a moment (Unix time), the newest first."""
-    found = sorted(_scan(sessions_dir), key=_age, reverse=True)
+    found = sorted(scan_sessions(sessions_dir), key=_age, reverse=True)
     return [path for updated, _, path in found if updated >= since]
 
 
 def find_session(sessions_dir: Path, wanted: str) -> Path:
-    """The session of that id or unique beginning of an id; raises SessionError, naming what there is.
+    """The session of that id, unique beginning of an id, or name that the user gave it; raises SessionError,
+    naming what there is.
 
     ``wanted`` comes from outside: it is compared with names and never becomes part of a path.
     """
-    found = sorted(_scan(sessions_dir), key=_age, reverse=True)
+    found = sorted(scan_sessions(sessions_dir), key=_age, reverse=True)
     names = [path.name for _, _, path in found]
     if wanted in names:
         return sessions_dir / names[names.index(wanted)]
@@ -60,6 +63,11 @@ def find_session(sessions_dir: Path, wanted: str) -> Path:
     if len(matching) == 1:
         return sessions_dir / matching[0]
     shown = safe_line(wanted, 60)
+    titled = [] if matching else _titled([path for _, _, path in found], wanted)
+    if len(titled) == 1:
+        return sessions_dir / titled[0]
+    if titled:
+        raise SessionError(f"{len(titled)} sessions are named {shown!r}: {_listed(titled)}.", "Give the id.")
     if matching:
         raise SessionError(
             f"{len(matching)} sessions begin with {shown!r}: {_listed(matching)}.",
@@ -74,8 +82,9 @@ def _age(found: tuple[float, int, Path | None]) -> tuple[float, str]:
     return found[0], found[2].name if found[2] else ""
 
 
-def _scan(sessions_dir: Path) -> list[tuple[float, int, Path]]:
-    """Time, size and folder of each session. Symbolic links are not followed, empty files are none."""
+def scan_sessions(sessions_dir: Path) -> list[tuple[float, int, Path]]:
+    """Time of the last write, bytes and folder of each session, in no order. Symbolic links are not followed,
+    empty files are none."""
     found = []
     try:
         with os.scandir(sessions_dir) as entries:
@@ -91,6 +100,42 @@ def _scan(sessions_dir: Path) -> list[tuple[float, int, Path]]:
         if stat.S_ISREG(status.st_mode) and status.st_size:
             found.append((status.st_mtime, status.st_size, folder))
     return found
+
+
+def _titled(folders: list[Path], wanted: str) -> list[str]:
+    """The sessions that bear this title, however it is written (case, width, blanks)."""
+    name = _same_name(wanted)
+    return [folder.name for folder in folders if name and _same_name(_title(folder)) == name]
+
+
+def _same_name(text: str) -> str:
+    import unicodedata  # most starts name no session
+
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _title(folder: Path) -> str:
+    """The title that the file's last record of one gives; "" without. Looks at all of the file, from its end:
+    a title may have been given at any time."""
+    import mmap
+
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        with open(os.open(folder / CONVERSATION, flags), "rb") as stream:
+            content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError):  # deleted, locked away or emptied meanwhile
+        return ""
+    with content:
+        end = len(content)
+        while (place := content.rfind(_TITLE_MARK, 0, end)) >= 0:
+            start = content.rfind(b"\n", 0, place) + 1
+            stop = content.find(b"\n", place)
+            record = decode_line(content[start : stop if stop >= 0 else len(content)])
+            if isinstance(record, dict) and record.get("type") == "title":
+                title = record.get("title")
+                return title if isinstance(title, str) else ""
+            end = start
+    return ""
 
 
 def _listed(names: list[str]) -> str:

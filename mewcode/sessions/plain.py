@@ -43,6 +43,7 @@ def read_plain(value: dict[str, Any]) -> WireMessage | str:
     parent = value.get("parent", msgspec.UNSET)
     wire.parent = parent if parent is None or parent is msgspec.UNSET else _text(parent)
     wire.ts = number(value.get("ts"))
+    wire.of = _text(value.get("of"))
     model = value.get("model")
     wire.model = model if isinstance(model, str) else msgspec.UNSET
     origin = value.get("origin")

@@ -16,7 +16,15 @@ from mewcode.core.errors import SessionError
 from mewcode.core.message import Message, Usage
 from mewcode.sessions.append_file import CONVERSATION
 from mewcode.sessions.plain import number
-from mewcode.sessions.record import Totals, WireMessage, decode_line, decode_strict, from_wire, totals_of
+from mewcode.sessions.record import (
+    LABEL_TYPES,
+    Totals,
+    WireMessage,
+    decode_line,
+    decode_strict,
+    from_wire,
+    totals_of,
+)
 
 _DAMAGE_NAMED = 20
 """So many pieces of damage are described; the others are only counted."""
@@ -124,7 +132,7 @@ class _Reading:
             self.lines = 0
             self.take(line[3:])
             return
-        records, lost = ([], True) if reason not in _UNPARSABLE else salvage(line)
+        records, lost = ([], True) if reason not in UNPARSABLE else salvage(line)
         self.salvaged += len(records)
         if lost:
             self.skipped += 1
@@ -190,6 +198,8 @@ class _Reading:
         return place
 
     def _control(self, record: dict[str, Any]) -> None:
+        if record["type"] in LABEL_TYPES:  # they say nothing about the conversation, nor when it was held
+            return
         self.last_ts = number(record.get("ts")) or self.last_ts
         if record["type"] == "usage":
             self.totals = totals_of(record)
@@ -243,7 +253,7 @@ class _Reading:
         return Totals(models, self.totals.cost_usd)
 
 
-_UNPARSABLE = frozenset({"not JSON", "not UTF-8"})
+UNPARSABLE = frozenset({"not JSON", "not UTF-8"})
 
 
 def _same(one: Message, other: Message) -> bool:
@@ -251,13 +261,19 @@ def _same(one: Message, other: Message) -> bool:
 
 
 def salvage(line: bytes) -> tuple[list[WireMessage | dict[str, Any]], bool]:
-    """The complete records at the end of a line that is none, first to last, and whether a piece is left.
+    """The complete records at the end of a line that is none, first to last, and whether a piece is left."""
+    pieces, is_lost = salvage_pieces(line)
+    return [record for _, record in pieces], is_lost
+
+
+def salvage_pieces(line: bytes) -> tuple[list[tuple[bytes, WireMessage | dict[str, Any]]], bool]:
+    """As `salvage`, each record with its bytes.
 
     A write that was torn off has the next record right behind it. Only a whole record can reach to the end
     of the line, so objects within one are never taken for it, and each try but the right one ends early.
     """
     view = memoryview(line.rstrip(b"\r\n"))
-    found: list[WireMessage | dict[str, Any]] = []
+    found: list[tuple[bytes, WireMessage | dict[str, Any]]] = []
     end = len(view)
     start = line.rfind(b'{"', 0, end)
     tries = 0
@@ -265,7 +281,7 @@ def salvage(line: bytes) -> tuple[list[WireMessage | dict[str, Any]], bool]:
         tries += 1
         record = decode_strict(view[start:end])
         if record is not None:
-            found.append(record)
+            found.append((bytes(view[start:end]), record))
             end = start
         start = line.rfind(b'{"', 0, start)
     return found[::-1], bool(line[:end].strip())

@@ -11,10 +11,17 @@ message and where it changes. Control records:
     {"type": "usage", "ts", "models": {model: tokens}, "cost_usd"}
                                                       the totals of all that stands before it; "carried": true
                                                       where another session had used them
+    {"type": "title", "ts", "title"}                  the user's name for the session; "" takes it back
+    {"type": "pin", "ts", "pinned"}                   true or false
+    {"type": "tag", "ts", "add"?, "remove"?}          lists of tags
+
+The last three are labels. Any process adds them, also while another one writes the session; they are no
+activity of the session, so its age is that of the other records.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -29,6 +36,8 @@ from mewcode.sessions.wire import WireMessage, from_wire, safe_call_id, to_wire
 __all__ = [
     "CONTROL_TYPES",
     "FORMAT_VERSION",
+    "LABEL_TYPES",
+    "UNKNOWN_TYPE",
     "Totals",
     "WireMessage",
     "decode_line",
@@ -37,15 +46,21 @@ __all__ = [
     "encode_message",
     "encode_record",
     "from_wire",
+    "pin_record",
     "safe_call_id",
     "session_record",
     "state_record",
+    "tag_record",
+    "title_record",
     "totals_of",
     "usage_record",
 ]
 
 FORMAT_VERSION = 1
-CONTROL_TYPES = frozenset({"session", "state", "usage"})
+UNKNOWN_TYPE = "a record of an unknown type"
+"""Why `decode_line` refuses what may be the record of a later version."""
+LABEL_TYPES = frozenset({"title", "pin", "tag"})
+CONTROL_TYPES = frozenset({"session", "state", "usage"}) | LABEL_TYPES
 
 
 @cache
@@ -152,7 +167,7 @@ def decode_value(value: Any) -> WireMessage | dict[str, Any] | str:
             return "nested too deeply"
     if isinstance(kind, str) and kind in CONTROL_TYPES:
         return value
-    return "a record of an unknown type"
+    return UNKNOWN_TYPE
 
 
 def session_record(
@@ -183,6 +198,22 @@ def usage_record(totals: Totals, *, ts: float) -> dict[str, Any]:
     """The totals of the session so far, all records before this one included."""
     models = {name: msgspec.to_builtins(usage) for name, usage in totals.models.items()}
     return {"type": "usage", "ts": ts, "models": models, "cost_usd": totals.cost_usd}
+
+
+def title_record(title: str, *, ts: float) -> dict[str, Any]:
+    """The user's name for the session; an empty one takes it back."""
+    return {"type": "title", "ts": ts, "title": title}
+
+
+def pin_record(pinned: bool, *, ts: float) -> dict[str, Any]:
+    """Whether the session is kept whatever its age."""
+    return {"type": "pin", "ts": ts, "pinned": pinned}
+
+
+def tag_record(*, ts: float, add: Sequence[str] = (), remove: Sequence[str] = ()) -> dict[str, Any]:
+    """Tags that the session gets and loses."""
+    changes = {"add": list(add), "remove": list(remove)}
+    return {"type": "tag", "ts": ts, **{name: tags for name, tags in changes.items() if tags}}
 
 
 def totals_of(record: dict[str, Any]) -> Totals:

@@ -61,7 +61,8 @@ WireBlock = Text | Thinking | Image | CallPlace | ResultPlace
 
 
 class WireMessage(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """A message record. ``parent``: None is the start of a conversation; left out, the record before."""
+    """A message record. ``parent``: None is the start of a conversation; left out, the record before.
+    ``of``: the record that this one is a copy of."""
 
     type: str | None = None
     id: str = ""
@@ -75,6 +76,7 @@ class WireMessage(msgspec.Struct, omit_defaults=True, kw_only=True):
     origin: Origin | msgspec.UnsetType = msgspec.UNSET
     usage: Usage | None = None
     provider_meta: dict[str, Any] = {}
+    of: str = ""
 
 
 def safe_call_id(raw: str) -> str:

@@ -21,7 +21,7 @@ _SAMPLES = PACKAGE / "demo" / "project"
 # What talks to a person through the process's own streams.
 _SPEAKING = (
     "cli.py", "app.py", "headless/", "repl/", "demo/", "onboarding/", "doctor/", "completion/",
-    "infra/log_file.py",
+    "session_commands/", "infra/log_file.py",
 )  # fmt: skip
 # A program of its own, run as a child: its streams are pipes to us.
 _CHILD = "tools/search_process.py"

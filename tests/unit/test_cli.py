@@ -95,6 +95,7 @@ def test_every_option_can_be_said() -> None:
         "cwd": ["--cwd", "x"], "add_dirs": ["--add-dir", "x"], "config_file": ["--config", "x"],
         "command": ["doctor"], "words": ["config", "show"], "as_json": ["doctor", "--json"],
         "plain": ["--plain"],
+        "session_flags": ["sessions", "check", "--repair"],
         "no_memory": ["--no-memory"], "trust": ["--trust"], "verbose": ["--verbose"], "demo": ["demo"],
     }  # fmt: skip
     assert set(flags) == set(Options.__struct_fields__)
@@ -250,8 +251,8 @@ def test_wrong_usage_starts_nothing(
 
 def test_the_epilog_names_each_sub_command() -> None:
     named = re.findall(r"^  mewcode (\w+)", cli._EPILOG, re.MULTILINE)
-    assert named == ["config", "doctor", "completion", "demo"]
+    assert named == ["sessions", "config", "doctor", "completion", "demo"]
     for name in named:
-        words = ["bash"] if name == "completion" else []
+        words = {"completion": ["bash"], "sessions": ["list"]}.get(name, [])
         assert parse([name, *words]).prompt is None
         assert parse(["--", name]).prompt == name

@@ -253,3 +253,10 @@ def test_an_untrusted_project_does_not_raise_what_may_be_spent(folders):
     assert folders.load(trusted=True).config.max_turns == 21
     folders.write("project", "max_turns: 19\n")
     assert folders.load(trusted=False).config.max_turns == 19
+
+
+def test_what_is_kept_of_sessions_is_not_a_strangers_to_say(folders):
+    folders.write("project", "sessions:\n  keep_days: 1\n")
+    assert folders.load(trusted=False).config.sessions == {}
+    assert folders.load(trusted=True).config.sessions == {"keep_days": 1}
+    assert len(needs_trust(folders.places)) == 1

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from mewcode.core.errors import SessionError
 from mewcode.core.message import Message, Text
 from mewcode.sessions.find import find_session, list_sessions, newest_session
-from mewcode.sessions.record import encode_message, encode_record, session_record
+from mewcode.sessions.labels import add_label
+from mewcode.sessions.record import encode_message, encode_record, session_record, title_record
 
 NAMES = ["20250101-100000-aaaa", "20250101-100000-aabb", "20250202-120000-cccc"]
 
@@ -120,3 +121,27 @@ def test_the_list_shows_the_first_thing_the_user_said(sessions):
 def test_a_file_with_no_prompt_in_its_first_megabyte(sessions):
     make(sessions, "newest", 9000, b"x" * 3_000_000)
     assert list_sessions(sessions)[0].first_prompt == ""
+
+
+def test_by_the_name_that_the_user_gave(sessions):
+    add_label(sessions / NAMES[0], title_record("old name", ts=1))
+    add_label(sessions / NAMES[0], title_record("Parser  fix 修复", ts=2))
+    assert find_session(sessions, "parser fix 修复") == sessions / NAMES[0]
+    with pytest.raises(SessionError):
+        find_session(sessions, "old name")
+    add_label(sessions / NAMES[1], title_record("PARSER FIX 修复", ts=3))
+    with pytest.raises(SessionError, match="2 sessions are named") as error:
+        find_session(sessions, "parser fix 修复")
+    assert NAMES[0] in str(error.value)
+    add_label(sessions / NAMES[1], title_record("", ts=4))
+    assert find_session(sessions, "Parser fix 修复") == sessions / NAMES[0]
+
+
+def test_a_name_that_is_only_spoken_of_is_none(sessions):
+    add_label(sessions / NAMES[0], title_record("real", ts=1))
+    said = encode_message(Message("v", "user", (Text('{"type":"title","title":"x"}'),)), ts=2)
+    with (sessions / NAMES[0] / "conversation.jsonl").open("ab") as stream:
+        stream.write(said + b'{"type":"title","title":"ha')
+    assert find_session(sessions, "real") == sessions / NAMES[0]
+    with pytest.raises(SessionError):
+        find_session(sessions, "x")

@@ -166,7 +166,7 @@ def test_no_json_value_makes_the_decoder_fail(value):
         (b'{"role":"system","content":"x"}', "no known role"),
         (b'{"role":"user"}', "a message without content"),
         (b'{"role":"user","content":{"a":1}}', "content of an unknown form"),
-        (b'{"type":"title","title":"x"}', "a record of an unknown type"),
+        (b'{"type":"motto","title":"x"}', "a record of an unknown type"),
         (b'{"type":"later","role":"user","content":"x"}', "a record of an unknown type"),
         (b'{"role":"user","content":"x"', "not JSON"),
         (b'{"role":"user","content":"\xff"}', "not UTF-8"),

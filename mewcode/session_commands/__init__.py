@@ -1,0 +1,1 @@
+"""`mewcode sessions`: finds sessions again and keeps them in order."""

@@ -1,0 +1,42 @@
+"""A session as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from time import localtime, strftime
+
+from mewcode.sessions.catalog import CatalogEntry
+from mewcode.sessions.transcript import read_transcript
+
+_HEADINGS = {"user": "You", "assistant": "MewCode", "tool": "Tool result", "reminder": "Reminder"}
+
+
+def as_markdown(entry: CatalogEntry, clean: Callable[[str], str]) -> str:
+    """The conversation with a heading for each speaker. ``clean`` is applied to all text. Raises
+    SessionError."""
+    lines = [f"# {clean(entry.title) or entry.id}", "", f"Session {entry.id}, {when(entry.updated)}"]
+    if entry.model:
+        lines[-1] += f", {entry.model}"
+    speaker = ""
+    for spoken in read_transcript(entry.path):
+        if spoken.role == "reminder":
+            continue
+        text = clean(spoken.text)
+        if (heading := _HEADINGS[spoken.role]) != speaker:
+            lines += ["", f"## {heading}"]
+            speaker = heading
+        lines += ["", _fenced(text) if spoken.role == "tool" else text]
+    return "\n".join(lines) + "\n"
+
+
+def when(ts: float) -> str:
+    """A moment in local time, to the minute."""
+    return strftime("%Y-%m-%d %H:%M", localtime(ts))
+
+
+def _fenced(text: str) -> str:
+    """A code block whose fence is longer than any in the text."""
+    longest = max((len(run) for run in re.findall("`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}\n{text}\n{fence}"
