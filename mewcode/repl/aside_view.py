@@ -11,7 +11,7 @@ from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.repl.duration import duration
 from mewcode.repl.line_wrap import break_lines
 from mewcode.repl.screen import Screen
-from mewcode.repl.theme import Theme
+from mewcode.repl.theme import Style, Theme
 
 if TYPE_CHECKING:
     from mewcode.agent.session import Session
@@ -31,7 +31,7 @@ class Host(Protocol):
 
     def start(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]: ...
 
-    def say(self, style: str, text: str, hint: str = "") -> None: ...
+    def say(self, style: Style, text: str, hint: str = "") -> None: ...
 
 
 class _Aside:

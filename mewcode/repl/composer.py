@@ -14,7 +14,7 @@ from mewcode.repl.history import HistorySearch
 from mewcode.repl.pasted import Pasted
 from mewcode.repl.questions import Questions
 from mewcode.repl.screen import Screen
-from mewcode.repl.theme import Theme
+from mewcode.repl.theme import Style, Theme
 
 if TYPE_CHECKING:
     # The parts of a session, and what deals with pictures, are loaded when they are needed.
@@ -34,7 +34,7 @@ class Host(Protocol):
 
     def start(self, name: str, work: Callable[[], Awaitable[None]]) -> object: ...
 
-    def say(self, style: str, text: str, hint: str = "") -> None: ...
+    def say(self, style: Style, text: str, hint: str = "") -> None: ...
 
 
 class Composer:

@@ -22,7 +22,7 @@ from mewcode.repl.commands import (
 )
 from mewcode.repl.questions import Questions
 from mewcode.repl.screen import Screen
-from mewcode.repl.theme import THEMES, Theme, choose_theme
+from mewcode.repl.theme import THEMES, Style, Theme, choose_theme
 
 if TYPE_CHECKING:
     from mewcode.agent.session import Session
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Front(Protocol):
     """What outcomes need of the front end around them."""
 
-    def say(self, style: str, text: str, hint: str = "") -> None:
+    def say(self, style: Style, text: str, hint: str = "") -> None:
         """Puts a line or two into the scrollback."""
         ...
 

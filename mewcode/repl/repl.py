@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
-from prompt_toolkit.styles import Style
+from prompt_toolkit.styles import Style as ScreenStyle
 
 from mewcode.core.errors import MewCodeError
 from mewcode.core.message import Message, Text
@@ -34,7 +34,7 @@ from mewcode.repl.questions import Questions
 from mewcode.repl.screen import Screen
 from mewcode.repl.statusline import background_text, status_text
 from mewcode.repl.terminal_traits import TerminalTraits
-from mewcode.repl.theme import Theme
+from mewcode.repl.theme import Style, Theme
 from mewcode.repl.turn_view import TurnView
 from mewcode.repl.turns import Turns, is_command
 from mewcode.repl.user_shell import UserShell
@@ -109,7 +109,7 @@ class Repl:
         self.screen = Screen(
             make_layout(self.buffer, self._drawn),
             make_bindings(self.buffer, self),
-            Style(_MENU_STYLE),
+            ScreenStyle(_MENU_STYLE),
             input_,
             output,
             color=theme.name != "no-color",
@@ -239,7 +239,7 @@ class Repl:
             takes_input=panel is None or panel.writing is not None,
         )
 
-    def say(self, style: str, text: str, hint: str = "") -> None:
+    def say(self, style: Style, text: str, hint: str = "") -> None:
         """A line or two in the scrollback."""
         TurnView(self.theme, self.screen.commit, lambda: self.screen.width, time.monotonic).note(
             style, text, hint

@@ -27,7 +27,7 @@ from mewcode.core.stream import BlockDelta, BlockEnd, BlockStart, UsageReport
 from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.repl.duration import duration
 from mewcode.repl.markdown_stream import MarkdownStream
-from mewcode.repl.theme import Theme
+from mewcode.repl.theme import Style, Theme
 from mewcode.repl.tool_groups import Ended, ToolGroup, is_grouped
 from mewcode.repl.tool_views import running_card, tool_card
 
@@ -133,12 +133,12 @@ class TurnView:
         elif isinstance(event, TurnEnded):
             self._turn_ended(event)
 
-    def note(self, style: str, text: str, hint: str = "") -> None:
+    def note(self, style: Style, text: str, hint: str = "") -> None:
         """A line or two in the scrollback: what happened, what to do."""
         self._end_group()
         paint = self._theme.paint
         shown = "\n".join(safe_line(line, 500) for line in safe_text(text).split("\n"))
-        lines = [paint(style, f"● {shown}")]  # type: ignore[arg-type]  # styles are this package's own
+        lines = [paint(style, f"● {shown}")]
         lines += [paint("dim", f"  {line}") for line in safe_text(hint).split("\n") if line]
         self._commit("\n" + "\n".join(lines))
 

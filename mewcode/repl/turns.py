@@ -13,7 +13,7 @@ from mewcode.infra.supervisor import TaskScope
 from mewcode.repl.composer import Composer
 from mewcode.repl.notify import Attention
 from mewcode.repl.screen import Screen
-from mewcode.repl.theme import Theme
+from mewcode.repl.theme import Style, Theme
 from mewcode.repl.tool_views import user_block
 from mewcode.repl.turn_view import TurnView
 
@@ -53,7 +53,7 @@ class Host(Protocol):
         """Runs a command of the user's own."""
         ...
 
-    def say(self, style: str, text: str, hint: str = "") -> None: ...
+    def say(self, style: Style, text: str, hint: str = "") -> None: ...
 
     def is_anytime(self, line: str) -> bool:
         """Whether this line is a command that need not wait for the turn that runs."""
