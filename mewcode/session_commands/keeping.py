@@ -10,7 +10,8 @@ from mewcode.core.errors import SessionBusy, SessionError
 from mewcode.session_commands.context import Context, age_text, size_text, tell
 from mewcode.sessions.catalog import Catalog
 from mewcode.sessions.check import Health, examine, repair_file
-from mewcode.sessions.retention import DAY, TRASH_DAYS, Candidate, choose_expired, read_retention
+from mewcode.sessions.retention import DAY, TRASH_DAYS, Candidate, choose_expired
+from mewcode.sessions.settings import read_settings
 from mewcode.sessions.space import space_of
 from mewcode.sessions.trash import empty_trash, list_trash, move_to_trash, restore_session
 from mewcode.setup import load_settings
@@ -49,7 +50,7 @@ def prune(context: Context) -> int:
     options = context.options
     trusted = TrustStore(context.places.user).is_trusted(context.places.root)
     config = load_settings(options, context.environ, context.places, trusted=trusted).config
-    rule = read_retention(config.sessions, config.origin)
+    rule = read_settings(config.sessions, config.origin)
     entries = context.entries()
     candidates = [
         Candidate(entry.id, entry.updated, space_of(entry.path).total, entry.named or entry.pinned)

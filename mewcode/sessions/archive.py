@@ -282,7 +282,17 @@ class SessionWriter:
 
     def _session_line(self) -> bytes:
         seal = self._seal(self.id) if self._seal is not None else ""
-        return encode_record(session_record(self.id, ts=self._now(), seal=seal, **self._about))
+        about = self._about
+        record = session_record(
+            self.id,
+            ts=self._now(),
+            cwd=about["cwd"],
+            mode=about["mode"],
+            provider=about["provider"],
+            model=about["model"],
+            seal=seal,
+        )
+        return encode_record(record)
 
 
 def _because(error: OSError) -> str:

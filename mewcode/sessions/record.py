@@ -14,9 +14,21 @@ message and where it changes. Control records:
     {"type": "title", "ts", "title"}                  the user's name for the session; "" takes it back
     {"type": "pin", "ts", "pinned"}                   true or false
     {"type": "tag", "ts", "add"?, "remove"?}          lists of tags
+    {"type": "brief", "ts", "text", "by"}             what was done in the session; "by": a model's name, or ""
+    {"type": "compact", "id", "parent", "ts", "mode", "provider", "model", "turns", "usage"}
+                                                      the conversation begins anew behind it: messages of
+                                                      before that are taken along are copies with "of"
+    {"type": "rewind", "id", "ts", "to", "from"}      goes back: the next message follows the one named by
+                                                      "to" (null: none). "from": the last one until then
+    {"type": "reads", "ts", "files": {path: state}}   what the model has read since the last such record
 
-The last three are labels. Any process adds them, also while another one writes the session; they are no
-activity of the session, so its age is that of the other records.
+A fork's ``session`` record says what it continues: "parent_session", the "message" at which it left that one
+(null: none is kept), and "bases", a list of {"file", "bytes"}: the first bytes of files in the fork's own folder,
+each a hard link to (or a copy of) an older session's file, the oldest first.
+
+Titles, pins, tags and briefs are labels. Any process adds them, also while another one writes the session;
+they are no activity of the session, so its age is that of the other records. A title with "auto": true was
+made by a model, and stands behind the user's own.
 """
 
 from __future__ import annotations
@@ -38,8 +50,12 @@ __all__ = [
     "FORMAT_VERSION",
     "LABEL_TYPES",
     "UNKNOWN_TYPE",
+    "Base",
+    "Fork",
     "Totals",
     "WireMessage",
+    "brief_record",
+    "compact_record",
     "decode_line",
     "decode_strict",
     "decode_value",
@@ -47,6 +63,8 @@ __all__ = [
     "encode_record",
     "from_wire",
     "pin_record",
+    "reads_record",
+    "rewind_record",
     "safe_call_id",
     "session_record",
     "state_record",
@@ -59,8 +77,8 @@ __all__ = [
 FORMAT_VERSION = 1
 UNKNOWN_TYPE = "a record of an unknown type"
 """Why `decode_line` refuses what may be the record of a later version."""
-LABEL_TYPES = frozenset({"title", "pin", "tag"})
-CONTROL_TYPES = frozenset({"session", "state", "usage"}) | LABEL_TYPES
+LABEL_TYPES = frozenset({"title", "pin", "tag", "brief"})
+CONTROL_TYPES = frozenset({"session", "state", "usage", "compact", "rewind", "reads"}) | LABEL_TYPES
 
 
 @cache
@@ -74,6 +92,21 @@ class Totals(msgspec.Struct, frozen=True):
 
     models: dict[str, Usage] = {}
     cost_usd: float | None = 0.0
+
+
+class Base(msgspec.Struct, frozen=True):
+    """The first ``bytes`` of ``file``, a name in the session's own folder."""
+
+    file: str
+    bytes: int
+
+
+class Fork(msgspec.Struct, frozen=True):
+    """What a fork continues; see the module's docstring."""
+
+    parent_session: str
+    message: str | None
+    bases: list[Base]
 
 
 def encode_message(
@@ -171,9 +204,18 @@ def decode_value(value: Any) -> WireMessage | dict[str, Any] | str:
 
 
 def session_record(
-    session_id: str, *, ts: float, cwd: str, mode: str, provider: str, model: str, seal: str = ""
+    session_id: str,
+    *,
+    ts: float,
+    cwd: str,
+    mode: str,
+    provider: str,
+    model: str,
+    seal: str = "",
+    branch: str = "",
+    fork: Fork | None = None,
 ) -> dict[str, Any]:
-    """The first record of a file."""
+    """The first record of a file. ``branch``: of git, where it was started."""
     record = {
         "type": "session",
         "id": session_id,
@@ -185,7 +227,8 @@ def session_record(
         "model": model,
         "mewcode": __version__,
     }
-    return record | {"seal": seal} if seal else record
+    record |= {name: value for name, value in (("seal", seal), ("branch", branch)) if value}
+    return record if fork is None else record | msgspec.to_builtins(fork)
 
 
 def state_record(*, ts: float, mode: str = "", model: str = "", provider: str = "") -> dict[str, Any]:
@@ -200,9 +243,46 @@ def usage_record(totals: Totals, *, ts: float) -> dict[str, Any]:
     return {"type": "usage", "ts": ts, "models": models, "cost_usd": totals.cost_usd}
 
 
-def title_record(title: str, *, ts: float) -> dict[str, Any]:
-    """The user's name for the session; an empty one takes it back."""
-    return {"type": "title", "ts": ts, "title": title}
+def title_record(title: str, *, ts: float, auto: bool = False) -> dict[str, Any]:
+    """The user's name for the session, or with ``auto`` a model's; an empty one takes it back."""
+    record: dict[str, Any] = {"type": "title", "ts": ts, "title": title}
+    return record | {"auto": True} if auto else record
+
+
+def brief_record(text: str, *, ts: float, by: str = "") -> dict[str, Any]:
+    """What was done in the session. ``by``: the model that wrote it, empty where it was put together from
+    what the session did."""
+    return {"type": "brief", "ts": ts, "text": text, "by": by}
+
+
+def compact_record(
+    record_id: str, *, ts: float, parent: str | None, about: dict[str, str], turns: int, totals: Totals
+) -> dict[str, Any]:
+    """The marker of a compaction: all that a reader who begins here needs of what stands before. ``about``:
+    mode, provider and model; ``turns``: the user's messages so far; ``totals``: as in a usage record."""
+    known = {name: about.get(name, "") for name in ("mode", "provider", "model")}
+    usage = {
+        key: value for key, value in usage_record(totals, ts=ts).items() if key in ("models", "cost_usd")
+    }
+    return {
+        "type": "compact",
+        "id": record_id,
+        "parent": parent,
+        "ts": ts,
+        **known,
+        "turns": turns,
+        "usage": usage,
+    }
+
+
+def rewind_record(record_id: str, *, ts: float, to: str | None, before: str | None) -> dict[str, Any]:
+    """Back to the message ``to`` (None: the start); ``before``: the last message until now."""
+    return {"type": "rewind", "id": record_id, "ts": ts, "to": to, "from": before}
+
+
+def reads_record(files: dict[str, dict[str, Any]], *, ts: float) -> dict[str, Any]:
+    """The states of files as the model has read them, by resolved path: see `ReadTable.export`."""
+    return {"type": "reads", "ts": ts, "files": files}
 
 
 def pin_record(pinned: bool, *, ts: float) -> dict[str, Any]:

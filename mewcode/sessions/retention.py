@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
-
-from mewcode.core.errors import ConfigError
 
 DAY = 86_400.0
 TRASH_DAYS = 30
@@ -37,22 +34,6 @@ class Candidate(msgspec.Struct, frozen=True):
     updated: float
     size: int
     is_kept: bool
-
-
-def read_retention(section: Mapping[str, Any], origin: Callable[[str], str]) -> Retention:
-    """The rule of the config's ``sessions`` part. Raises ConfigError with the place that ``origin`` gives."""
-    known = Retention.__struct_fields__
-    for key in section:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, 1)
-            hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(known)}."
-            raise ConfigError(f"sessions.{key} is unknown", hint, origin(f"sessions.{key}"))
-        try:
-            msgspec.convert({key: section[key]}, Retention)
-        except msgspec.ValidationError:
-            wanted = "a number of megabytes" if key == "max_total_mb" else "a whole number, 0 or more"
-            raise ConfigError(f"sessions.{key} must be {wanted}", where=origin(f"sessions.{key}")) from None
-    return msgspec.convert(dict(section), Retention)
 
 
 def choose_expired(sessions: Sequence[Candidate], rule: Retention, now: float) -> list[tuple[str, str]]:

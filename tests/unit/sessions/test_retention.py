@@ -12,7 +12,8 @@ from mewcode.core.errors import ConfigError, SessionBusy, SessionError
 from mewcode.sessions.archive import SessionWriter
 from mewcode.sessions.find import find_session, list_sessions
 from mewcode.sessions.lock import SessionLock
-from mewcode.sessions.retention import DAY, Candidate, Retention, choose_expired, read_retention
+from mewcode.sessions.retention import DAY, Candidate, Retention, choose_expired
+from mewcode.sessions.settings import SessionSettings, read_settings
 from mewcode.sessions.space import space_of
 from mewcode.sessions.trash import empty_trash, list_trash, move_to_trash, restore_session
 from tests.support.archive import make_session, said
@@ -80,14 +81,14 @@ def test_the_rule_of_the_config():
     def origin(key):
         return f"config.yaml:3 ({key})"
 
-    assert read_retention({}, origin) == Retention(30, 50, None)
-    assert read_retention({"keep_days": None, "max_total_mb": 1.5}, origin) == Retention(None, 50, 1.5)
+    assert read_settings({}, origin) == SessionSettings(30, 50, None)
+    assert read_settings({"keep_days": None, "max_total_mb": 1.5}, origin) == SessionSettings(None, 50, 1.5)
     with pytest.raises(ConfigError, match=r"config\.yaml:3.*keep_days must be a whole number"):
-        read_retention({"keep_days": "a month"}, origin)
+        read_settings({"keep_days": "a month"}, origin)
     with pytest.raises(ConfigError, match="must be a number of megabytes"):
-        read_retention({"max_total_mb": -1}, origin)
+        read_settings({"max_total_mb": -1}, origin)
     with pytest.raises(ConfigError) as error:
-        read_retention({"keep_day": 1}, origin)
+        read_settings({"keep_day": 1}, origin)
     assert "keep_days" in error.value.hint
 
 
