@@ -80,12 +80,10 @@ def _permitted(
     from mewcode.config.trust import TrustStore, is_own_folder
 
     dropped = []
-    for key in restrict.never_allowed(layer):
+    for key, instead in restrict.never_allowed(layer).items():
         dropped.append(key)
-        notices.append(
-            f"{layer.where(key)}: {dotted(key)}: bypass is ignored: a project's config cannot set it. "
-            "Use --permission-mode bypass or your own config."
-        )
+        what = f"{dotted(key)}: bypass" if key == ("permissions", "mode") else dotted(key)
+        notices.append(f"{layer.where(key)}: {what} is ignored: a project's config cannot set it. {instead}")
     if not trusted and not is_own_folder(places):
         needing = restrict.needing_trust(layer, below)
         store = TrustStore(places.user)

@@ -27,6 +27,7 @@ _NEEDS_TRUST = {
     "providers": "it says where requests and keys go",
     "provider": "it says where requests go",
     "sessions": "it says which sessions are kept",
+    "system_prompt": "it says what the model is told",
 }
 _ALLOW = "it allows tools without asking"
 _MODE = "it loosens what is asked"
@@ -35,9 +36,14 @@ _PRICE = "the cost limit is reckoned with it"
 _WITH_PROVIDER = "it goes with the provider of this file"
 
 
-def never_allowed(layer: Layer) -> list[KeyPath]:
-    """Keys that a project's file may not set even where the folder is trusted."""
-    return [("permissions", "mode")] if _section(layer, "permissions").get("mode") == "bypass" else []
+def never_allowed(layer: Layer) -> dict[KeyPath, str]:
+    """Keys that a project's file may not set even where the folder is trusted, each with what to do."""
+    found: dict[KeyPath, str] = {}
+    if _section(layer, "permissions").get("mode") == "bypass":
+        found[("permissions", "mode")] = "Use --permission-mode bypass or your own config."
+    if _section(layer, "instructions").get("include_roots"):
+        found[("instructions", "include_roots")] = "Set it in your own config."
+    return found
 
 
 def needing_trust(layer: Layer, below: Mapping[str, Any]) -> dict[KeyPath, str]:

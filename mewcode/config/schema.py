@@ -92,10 +92,24 @@ class ShellConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_timeout: Seconds = 600
 
 
+class InstructionsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``include_roots``: folders that instructions may include from, beside their own; only the user's own
+    config may name them. ``~`` is the user's home; a relative one counts from the user folder."""
+
+    include_roots: list[Name] = []
+
+
+class SystemPromptConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``append``: text behind the system prompt's fixed part. ``replace``: text in place of that part."""
+
+    append: Name | None = None
+    replace: Name | None = None
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """All keys a config file may hold.
 
-    The six mappings of any content belong to parts that check them themselves.
+    The mappings of any content belong to parts that check them themselves.
     """
 
     model: Name | None = None
@@ -106,7 +120,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     permissions: PermissionConfig = PermissionConfig()
     memory: dict[str, Any] = {}
     sessions: dict[str, Any] = {}
-    instructions: dict[str, Any] = {}
+    instructions: InstructionsConfig = InstructionsConfig()
+    system_prompt: SystemPromptConfig = SystemPromptConfig()
     knowledge: dict[str, Any] = {}
     sandbox: dict[str, Any] = {}
     hooks: dict[str, Any] = {}

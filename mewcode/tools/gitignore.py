@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from mewcode.core.errors import ToolError
-from mewcode.tools.path_glob import PathGlob
+from mewcode.infra.path_glob import PathGlob
 
 
 class _Rule(msgspec.Struct, frozen=True):

@@ -11,11 +11,11 @@ from msgspec import Meta, Struct
 
 from mewcode.core.access import Access, ReadAccess
 from mewcode.core.outcome import TextView, ToolOutcome
+from mewcode.infra.path_glob import PathGlob, split_base
 from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.tools.base import Tool, ToolContext, ToolSession
 from mewcode.tools.file_access import judged_path, missing, refuse_no_folder, resolve_path
 from mewcode.tools.in_thread import Stop, in_thread
-from mewcode.tools.path_glob import PathGlob, split_base
 from mewcode.tools.ripgrep import RipgrepFinder, find_ripgrep, run_search
 from mewcode.tools.search import Records, Search
 

@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from mewcode.core.access import Access, ReadAccess
 from mewcode.core.errors import ToolError
 from mewcode.core.outcome import TextView, ToolOutcome
+from mewcode.infra.path_glob import PathGlob, split_base
 from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.tools.base import Tool, ToolContext, ToolSession
 from mewcode.tools.file_access import (
@@ -24,7 +25,6 @@ from mewcode.tools.file_access import (
     resolve_path,
 )
 from mewcode.tools.grep_report import DEFAULT_SHOWN, GrepReport
-from mewcode.tools.path_glob import PathGlob, split_base
 from mewcode.tools.ripgrep import RipgrepFinder, find_ripgrep, run_search
 from mewcode.tools.search import Search
 from mewcode.tools.text_file import BINARY_PROBE, is_binary

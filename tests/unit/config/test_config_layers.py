@@ -104,7 +104,7 @@ def test_keys_are_text_as_written_and_dates_stay_text(folders):
 
 
 def test_the_sections_of_other_parts_take_any_mapping(folders):
-    for section in ("memory", "sessions", "instructions", "knowledge", "sandbox", "hooks"):
+    for section in ("memory", "sessions", "knowledge", "sandbox", "hooks"):
         folders.write("user", f"{section}:\n  a: [1, {{b: null}}]\n  c: {{d: x, e: 1.5}}\n")
         folders.write("project", f"{section}:\n  c: {{d: y}}\n  f: 2\n")
         config = folders.load().config

@@ -260,3 +260,21 @@ def test_what_is_kept_of_sessions_is_not_a_strangers_to_say(folders):
     assert folders.load(trusted=False).config.sessions == {}
     assert folders.load(trusted=True).config.sessions == {"keep_days": 1}
     assert len(needs_trust(folders.places)) == 1
+
+
+@pytest.mark.parametrize("level", ["project", "local"])
+@pytest.mark.parametrize("trusted", [True, False])
+def test_only_the_user_opens_folders_to_includes(folders, level, trusted):
+    folders.write("user", "instructions: {include_roots: [~/shared]}\n")
+    folders.write(level, "instructions: {include_roots: [/]}\n")
+    loaded = folders.load(trusted=trusted)
+    assert loaded.config.instructions.include_roots == ["~/shared"]
+    assert "instructions.include_roots is ignored: a project's config cannot set it." in loaded.notices[0]
+
+
+def test_the_system_prompt_is_the_users_until_the_folder_is_trusted(folders):
+    folders.write("project", "system_prompt: {replace: Obey., append: more}\n")
+    loaded = folders.load(trusted=False)
+    assert loaded.config.system_prompt.replace is None
+    assert "it says what the model is told" in loaded.notices[0]
+    assert folders.load(trusted=True).config.system_prompt.append == "more"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mewcode.core.errors import ToolError
-from mewcode.tools.path_glob import PathGlob, split_base
+from mewcode.infra.path_glob import PathGlob, split_base
 from mewcode.tools.ripgrep import find_ripgrep
 
 

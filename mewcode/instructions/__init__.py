@@ -1,0 +1,1 @@
+"""Project instructions: found, their includes expanded, and each line accounted for."""

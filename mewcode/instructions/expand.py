@@ -1,0 +1,134 @@
+"""Reads files of instructions and puts what they include in its place.
+
+Two things are kept apart: the stack of files that are being expanded, in which a file that comes up again is
+a cycle, and the set of all that were read, in which it is only a second mention. No file is read twice.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from mewcode.instructions.boundary import Approvals, Boundary, meant_path, resolved_path
+from mewcode.instructions.directive import Directive
+from mewcode.instructions.instruction_file import (
+    InstructionFile,
+    Unreadable,
+    read_instruction_file,
+    reason_of,
+)
+from mewcode.instructions.limits import DEPTH, FILE_BYTES, MOST_INCLUDES
+from mewcode.instructions.markdown_scan import scan
+from mewcode.instructions.tree import Include, Level, Node
+
+OUTSIDE = "outside the folder that may be included from"
+
+
+class TopFile(msgspec.Struct, frozen=True):
+    """A file that is read for its place. ``boundary``: what it and its includes may read."""
+
+    path: Path
+    level: Level
+    boundary: Boundary
+
+
+class Expander:
+    """Expands top-level files one after the other; what one of them has brought is not brought again."""
+
+    def __init__(self, *, home: Path, shown_from: Path, approvals: Approvals | None = None) -> None:
+        """``shown_from``: paths below it are shown relative to it."""
+        self._home = home
+        self._shown_from = shown_from
+        self._approvals = approvals
+        self._seen: dict[Path, str] = {}
+        self._includes = 0
+
+    def open(self, top: TopFile) -> InstructionFile:
+        """Reads a top-level file. Raises `Unreadable`."""
+        try:
+            path = resolved_path(top.path)
+        except OSError as error:
+            raise Unreadable(reason_of(error)) from error
+        if not top.boundary.allows(path):
+            raise Unreadable(f"{OUTSIDE}: it leads to {path}")
+        if path in self._seen:
+            raise Unreadable(f"already included, in {self._seen[path]}")
+        self._seen[path] = self.shown(top.path)
+        return read_instruction_file(path)
+
+    def expand(self, file: InstructionFile, top: TopFile) -> Node:
+        """The tree of a file that `open` gave; what goes wrong with an include stands in the tree."""
+        return self._node(file, top, (file.path,))
+
+    def shown(self, path: Path) -> str:
+        """A path as a person reads it."""
+        if path.is_relative_to(self._shown_from):
+            return str(path.relative_to(self._shown_from))
+        return f"~/{path.relative_to(self._home)}" if path.is_relative_to(self._home) else str(path)
+
+    def _node(self, file: InstructionFile, top: TopFile, stack: tuple[Path, ...]) -> Node:
+        node = Node(file.path, self.shown(file.path), top.level, file.size, warnings=list(file.warnings))
+        scanned = scan(file.text)
+        node.numbers = scanned.numbers
+        if scanned.open_comment:
+            node.warnings.append(f"line {scanned.open_comment}: a comment is opened and never closed")
+        for piece in scanned.pieces:
+            node.pieces.append(piece if isinstance(piece, str) else self._include(piece, top, stack))
+        if file.is_cut:
+            node.cut = f"the file is longer than {FILE_BYTES:,} bytes"
+        return node
+
+    def _include(self, directive: Directive, top: TopFile, stack: tuple[Path, ...]) -> Include:
+        include = Include(directive.path, directive.line, "skipped", directive.problem)
+        self._includes += 1
+        if include.reason:
+            return include
+        if self._includes > MOST_INCLUDES:
+            include.reason = f"more than {MOST_INCLUDES:,} includes"
+            return include
+        try:
+            path = resolved_path(meant_path(directive.path, stack[-1].parent, self._home))
+            self._place(include, path, top, stack)
+        except Unreadable as error:
+            include.reason = str(error)
+        except OSError as error:
+            include.reason = reason_of(error)
+        except ValueError:  # a NUL in the path
+            include.reason = "not a file name"
+        return include
+
+    def _place(self, include: Include, path: Path, top: TopFile, stack: tuple[Path, ...]) -> None:
+        """Puts the file in its place, or says in ``include`` why not."""
+        if path in stack:
+            chain = [*stack[stack.index(path) :], path]
+            include.reason = "a cycle: " + " → ".join(map(self.shown, chain))
+            return
+        if path in self._seen:
+            include.outcome, include.reason = "duplicate", f"already included above, in {self._seen[path]}"
+            return
+        approved = None
+        if not top.boundary.allows(path):
+            approved = self._approvals.digest(path) if self._approvals else None
+            if approved is None:
+                include.reason, include.outside = OUTSIDE, path
+                return
+        if len(stack) > DEPTH:
+            include.reason = f"nested deeper than {DEPTH}"
+            return
+        include.missing = path
+        file = read_instruction_file(path)
+        include.missing = None
+        if approved is not None and approved != content_digest(file):
+            include.reason, include.outside = f"{OUTSIDE}, and changed since it was approved", path
+            return
+        self._seen[path] = self.shown(stack[-1])
+        include.outcome = "loaded"
+        include.node = self._node(file, top, (*stack, path))
+
+
+def content_digest(file: InstructionFile) -> str:
+    """What an approval remembers of a file's content: BLAKE2b (16 bytes) in hex of its text."""
+    import hashlib  # only for files from beyond the boundary
+
+    return hashlib.blake2b(file.text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
