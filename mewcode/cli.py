@@ -18,6 +18,8 @@ _DESCRIPTION = "MewCode: a coding agent for the terminal that remembers."
 _EPILOG = """\
 sub-commands:
   mewcode sessions        list, search, name, export and keep the sessions of this project; --help says how
+  mewcode instructions    what became of each line of MEWCODE.md; `lint` exits 1 where something was left out
+  mewcode prompt show     the system prompt, part by part, and where each part comes from
   mewcode config          set up a model; `config show [--json]` lists the settings, `config path` the file
   mewcode doctor          check terminal, model, keys, tools and folders; --json for scripts
   mewcode completion      the completion script for bash, zsh or fish
@@ -56,6 +58,8 @@ _COMMANDS: dict[str, tuple[Command, str]] = {
     "config": ("config", "Sets up a model, and shows the configuration."),
     "doctor": ("doctor", "Checks what MewCode needs. Exits 1 where something fails."),
     "sessions": ("sessions", "Finds the sessions of this project again, and keeps them in order."),
+    "instructions": ("instructions", "Shows what became of each line of the project's instructions."),
+    "prompt": ("prompt", "Shows the system prompt, part by part."),
     "completion": ("completion", "Prints a completion script, such as: source <(mewcode completion bash)"),
 }
 SHELLS = ("bash", "zsh", "fish")
@@ -70,9 +74,13 @@ def _command_parser(name: str) -> _Parser:
         add("words", nargs="?", choices=("show", "path"), help="each value and its origin; the user's file")
     elif name == "sessions":
         _add_sessions(parser)
+    elif name == "instructions":
+        add("words", nargs="?", choices=("lint",), help="exit with 1 where something was left out")
+    elif name == "prompt":
+        add("words", choices=("show",), help="the whole system prompt")
     if name != "completion":
         add("--json", dest="as_json", action="store_true", help="for scripts")
-        if name != "sessions":
+        if name not in ("sessions", "instructions"):
             _add_choice_of_model(parser)
         _add_places(parser)
     add("--verbose", action="store_true", help="log and tracebacks to standard error")
@@ -95,6 +103,9 @@ def _add_sessions(parser: _Parser) -> None:
         ("--with-secrets", "export: black out nothing"),
         ("--repair", "check: mend the file, keep the damaged one beside it"),
         ("--dry-run", "prune: only say what would go"),
+        ("--repository", "list, search: in all work trees of this repository"),
+        ("--everywhere", "list, search: in all workspaces"),
+        ("--again", "import: also what is here already"),
     ):
         add(flag, action="store_true", default=argparse.SUPPRESS, help=text)
 

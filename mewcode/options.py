@@ -11,11 +11,13 @@ from mewcode.core.access import Mode
 
 OutputFormat = Literal["text", "json", "stream-json"]
 InputFormat = Literal["text", "stream-json"]
-Command = Literal["config", "doctor", "completion", "sessions"]
+Command = Literal["config", "doctor", "completion", "sessions", "instructions", "prompt"]
 
 
 class SessionFlags(msgspec.Struct, frozen=True):
-    """The flags of `mewcode sessions`. ``limit``: hits of a search at most. ``output``: as typed."""
+    """The flags of `mewcode sessions`. ``limit``: hits of a search at most. ``output``: as typed.
+    ``repository``: also the other work trees of this repository; ``everywhere``: all workspaces. ``again``:
+    import what is here already."""
 
     limit: int = 20
     format: Literal["markdown", "json", "html"] = "markdown"
@@ -23,6 +25,9 @@ class SessionFlags(msgspec.Struct, frozen=True):
     with_secrets: bool = False
     repair: bool = False
     dry_run: bool = False
+    repository: bool = False
+    everywhere: bool = False
+    again: bool = False
 
 
 class Options(msgspec.Struct, frozen=True):

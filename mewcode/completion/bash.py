@@ -26,7 +26,7 @@ _TAIL = """\
     folder) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$cur")); return ;;
     file) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
     text) return ;;
-    sessions|providers|models) values=$("${COMP_WORDS[0]}" __complete "$kind" 2>/dev/null) ;;
+    sessions|trashed|providers|models) values=$("${COMP_WORDS[0]}" __complete "$kind" 2>/dev/null) ;;
   esac
   COMPREPLY=($(compgen -W "$values" -- "$cur"))
 }
@@ -60,6 +60,12 @@ def _command(grammar: Grammar, commands: Iterable[str] = ()) -> str:
     if words:
         text += f"      elif [[ -z $kind ]] && {only_first}; then\n"
         text += f"        values={shlex.quote(' '.join(words))}\n"
+    if grammar.behind:
+        text += "      elif [[ -z $kind ]]; then\n        case ${COMP_WORDS[2]} in\n"
+        for item in grammar.behind:
+            only = "" if item.is_many else "[[ $COMP_CWORD -ne 3 ]] || "
+            text += f"          {item.word}) {only}kind={item.kind} ;;\n"
+        text += "        esac\n"
     return text + "      fi\n"
 
 

@@ -18,6 +18,10 @@ end
 function __mewcode_first
     test (count (commandline -opc)) -eq $argv[1]
 end
+function __mewcode_word
+    set -l typed (commandline -opc)
+    test (count $typed) -ge 3; and test $typed[3] = $argv[1]
+end
 complete -c mewcode -f
 """
 
@@ -33,6 +37,10 @@ def fish_script(grammars: Mapping[str, Grammar]) -> str:
         lines += [_complete(within, option) for option in grammar.options]
         for word in grammar.words:
             lines.append(f"complete -c mewcode -n '{within}; and __mewcode_first 2' -a {word}\n")
+        for item in grammar.behind:
+            place = f"__mewcode_word {item.word}" + ("" if item.is_many else "; and __mewcode_first 3")
+            asked = f"(mewcode __complete {item.kind} described)"
+            lines.append(f"complete -c mewcode -n '{within}; and {place}' -ka '{asked}'\n")
     return "".join(lines)
 
 
@@ -40,7 +48,7 @@ def _complete(within: str, option: Option) -> str:
     flags = "".join(
         f" -l {flag[2:]}" if flag.startswith("--") else f" -s {flag[1:]}" for flag in option.flags
     )
-    asked = f" -{'' if option.optional else 'x'}ka '(mewcode __complete {option.kind})'"
+    asked = f" -{'' if option.optional else 'x'}ka '(mewcode __complete {option.kind} described)'"
     values = {
         "none": "", "text": " -x", "file": " -rF", "words": f" -x -a {_quoted(' '.join(option.words))}",
         "folder": " -x -a '(__fish_complete_directories)'",

@@ -8,13 +8,32 @@ from typing import Literal
 
 import msgspec
 
-Kind = Literal["none", "text", "words", "file", "folder", "sessions", "providers", "models"]
+Kind = Literal["none", "text", "words", "file", "folder", "sessions", "trashed", "providers", "models"]
 
 # Arguments with a meaning that argparse does not know.
 _KINDS: dict[str, Kind] = {
     "cwd": "folder", "add_dirs": "folder", "config_file": "file", "resume": "sessions",
     "provider": "providers", "model": "models",
 }  # fmt: skip
+
+# What stands behind the words of a command: one value, or any number.
+_ONE, _MANY = False, True
+_BEHIND: dict[str, dict[str, tuple[Kind, bool]]] = {
+    "sessions": {
+        "show": ("sessions", _ONE), "rename": ("sessions", _ONE), "tag": ("sessions", _ONE),
+        "untag": ("sessions", _ONE), "export": ("sessions", _ONE), "pin": ("sessions", _MANY),
+        "unpin": ("sessions", _MANY), "delete": ("sessions", _MANY), "check": ("sessions", _MANY),
+        "restore": ("trashed", _MANY), "import": ("file", _MANY),
+    },
+}  # fmt: skip
+
+
+class Behind(msgspec.Struct, frozen=True):
+    """What follows one of a command's words: values of a kind; ``is_many``: any number of them."""
+
+    word: str
+    kind: Kind
+    is_many: bool
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -30,12 +49,13 @@ class Option(msgspec.Struct, frozen=True):
 
 
 class Grammar(msgspec.Struct, frozen=True):
-    """One command: its options, and the words that may come first."""
+    """One command: its options, the words that may come first, and what follows these."""
 
     name: str
     help: str
     options: tuple[Option, ...]
     words: tuple[str, ...] = ()
+    behind: tuple[Behind, ...] = ()
 
 
 def read_grammars(parsers: Mapping[str, argparse.ArgumentParser]) -> dict[str, Grammar]:
@@ -53,7 +73,9 @@ def _grammar(name: str, parser: argparse.ArgumentParser) -> Grammar:
         if not action.option_strings and action.choices
         for word in map(str, action.choices)
     ]
-    return Grammar(name, parser.description or "", options, tuple(words))
+    known = _BEHIND.get(name, {})
+    behind = tuple(Behind(word, *known[word]) for word in words if word in known)
+    return Grammar(name, parser.description or "", options, tuple(words), behind)
 
 
 def _option(action: argparse.Action) -> Option:

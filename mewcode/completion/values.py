@@ -8,28 +8,62 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _MOST = 200
+_DESCRIPTION = 60
 
 
 def print_values(words: Sequence[str]) -> int:
-    """Prints the values of a kind: ``sessions`` of this folder (the newest first), ``providers``, ``models``
-    of the catalogue. An unknown kind has none. Says nothing else, whatever is wrong."""
-    kind = words[0] if words else ""
-    found = {"sessions": _sessions, "providers": _providers, "models": _models}.get(kind, list)()
-    sys.stdout.write("".join(f"{name}\n" for name in found[:_MOST] if name.isprintable()))
+    """Prints the values of a kind: ``sessions`` of this folder (the newest first, ids and titles), those that
+    are ``trashed``, ``providers``, ``models`` of the catalogue. An unknown kind has none. Where ``described``
+    stands behind the kind, values may hold blanks, and a tab and a description follow them. Says nothing
+    else, whatever is wrong."""
+    kind, is_described = words[0] if words else "", "described" in words[1:]
+    if kind == "sessions":
+        found = _sessions()
+    else:
+        plain = {"trashed": _trashed, "providers": _providers, "models": _models}.get(kind, list)()
+        found = [(name, "") for name in plain]
+    lines = []
+    for name, about in found[:_MOST]:
+        if is_described:
+            lines += [f"{name}\t{about}\n" if about else f"{name}\n"] if name.isprintable() else []
+        elif kind not in ("sessions", "trashed") or _is_one_word(name):
+            lines += [f"{name}\n"] if name.isprintable() else []
+    sys.stdout.write("".join(lines))
     return 0
 
 
-def _sessions() -> list[str]:
+def _sessions() -> list[tuple[str, str]]:
+    """Ids with titles, then the user's own titles with ids."""
+    from mewcode.infra.paths import find_places
+    from mewcode.infra.terminal_text import safe_line
+    from mewcode.sessions.catalog_list import known_entries
+    from mewcode.sessions.workspaces import Workspace
+
+    try:
+        places = find_places(Path.cwd(), os.environ)
+    except OSError:  # the folder is gone: nothing to offer
+        return []
+    entries = known_entries(Workspace(places.root, places.project / "sessions"))
+    entries.sort(key=lambda entry: (entry.updated, entry.id), reverse=True)
+    newest = entries[: _MOST // 2]
+    ids = [(entry.id, safe_line(entry.title, _DESCRIPTION)) for entry in newest]
+    return ids + [(entry.title, entry.id) for entry in newest if entry.named]
+
+
+def _trashed() -> list[str]:
     from mewcode.infra.paths import find_places
 
     try:
-        folder = find_places(Path.cwd(), os.environ).project / "sessions"
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        folder = find_places(Path.cwd(), os.environ).project / "sessions" / "trash"
+        return sorted(os.listdir(folder), reverse=True)
     except OSError:  # no folder, or none that may be read: nothing to offer
         return []
-    # Names begin with the time; a name that came from elsewhere could not be typed safely.
-    return sorted((name for name in names if name.replace("-", "").isalnum()), reverse=True)
+
+
+def _is_one_word(name: str) -> bool:
+    """Whether a shell takes the name for nothing else: it came from outside, and could not be typed safely
+    otherwise."""
+    return name.replace("-", "").replace("_", "").replace(".", "").isalnum() and not name.startswith("-")
 
 
 def _providers() -> list[str]:

@@ -10,9 +10,13 @@ _HEAD = """\
 #compdef mewcode
 # Completion of mewcode for zsh. In ~/.zshrc, behind compinit: source <(mewcode completion zsh)
 _mewcode_values() {
-  local -a found
-  found=(${(f)"$(${words[1]:-mewcode} __complete $1 2>/dev/null)"})
-  compadd -V values -a found
+  local -a found shown
+  local line
+  for line in ${(f)"$(${words[1]:-mewcode} __complete $1 described 2>/dev/null)"}; do
+    found+=("${line%%$'\\t'*}")
+    shown+=("${line/$'\\t'/  }")
+  done
+  compadd -l -V values -d shown -a found
 }
 """
 
@@ -29,16 +33,28 @@ def zsh_script(grammars: Mapping[str, Grammar]) -> str:
     text += f"_mewcode_commands() {{\n  local -a commands=({described})\n  _describe command commands\n}}\n"
     text += _function("main", main, "'1:prompt:_mewcode_commands'")
     for name, grammar in commands.items():
-        text += _function(name, grammar, f"'1:word:({' '.join(grammar.words)})'" if grammar.words else "")
+        text += _behind(name, grammar)
+        first = [f"'1:word:({' '.join(grammar.words)})'"] if grammar.words else []
+        rest = [f"'*:value: _mewcode_behind_{name}'"] if grammar.behind else []
+        text += _function(name, grammar, *first, *rest)
     return (
         text + 'if [[ $funcstack[1] == _mewcode ]]; then _mewcode "$@"; else compdef _mewcode mewcode; fi\n'
     )
 
 
-def _function(name: str, grammar: Grammar, positional: str) -> str:
-    lines = [spec for option in grammar.options for spec in _specs(option)]
-    if positional:
-        lines.append(positional)
+def _behind(name: str, grammar: Grammar) -> str:
+    """The function for what follows the words of a command."""
+    if not grammar.behind:
+        return ""
+    text = f"_mewcode_behind_{name}() {{\n  case $words[2] in\n"
+    for item in grammar.behind:
+        only = "" if item.is_many else "(( CURRENT != 3 )) || "
+        text += f"    {item.word}) {only}_mewcode_values {item.kind} ;;\n"
+    return f"{text}  esac\n}}\n"
+
+
+def _function(name: str, grammar: Grammar, *positional: str) -> str:
+    lines = [spec for option in grammar.options for spec in _specs(option)] + [*positional]
     body = " \\\n    ".join(lines)
     return f"_mewcode_{name}() {{\n  _arguments -s -S \\\n    {body}\n}}\n"
 

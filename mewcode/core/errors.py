@@ -19,6 +19,11 @@ MewCodeError                what happened, and what to do (``hint``)
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 class MewCodeError(Exception):
     """Base of all: ``message`` says what happened and where, ``hint`` what to do next (may be empty)."""
@@ -57,12 +62,15 @@ class SessionError(MewCodeError):
 
 
 class SessionBusy(SessionError):
-    """``pid`` and ``since`` (Unix time) tell who holds the session; 0 where unknown."""
+    """``pid`` and ``since`` (Unix time) tell who holds the session; 0 where unknown. ``folder``: its own."""
 
-    def __init__(self, message: str, hint: str = "", pid: int = 0, since: float = 0.0) -> None:
+    def __init__(
+        self, message: str, hint: str = "", pid: int = 0, since: float = 0.0, folder: Path | None = None
+    ) -> None:
         super().__init__(message, hint)
         self.pid = pid
         self.since = since
+        self.folder = folder
 
 
 class ToolError(MewCodeError):
@@ -91,7 +99,15 @@ class BadRequest(ProviderError):
 
 
 class PromptTooLong(BadRequest):
-    pass
+    """``tokens``: of the request, ``limit``: those that the service takes, as it said itself; 0 where it did
+    not. Untrusted, within 1 and 100 million."""
+
+    def __init__(
+        self, message: str, hint: str = "", *, status: int = 0, tokens: int = 0, limit: int = 0
+    ) -> None:
+        super().__init__(message, hint, status=status)
+        self.tokens = tokens
+        self.limit = limit
 
 
 class RateLimited(ProviderError):

@@ -2,7 +2,11 @@
 
     TurnStarted
       Notice*                                       anywhere
+      (CompactionStarted (Compacted | CompactionFailed))?
+                                                    of a continued session that is too long
       (StepStarted
+         (Pruned | CompactionStarted (Compacted | CompactionFailed))*
+                                                    to make room, also where the request is sent again then
          (blocks StreamWithdrawn? RetryScheduled)*  a request failed: forget its blocks, it is sent again
          blocks                                     (BlockStart BlockDelta* BlockEnd)*, see `core.stream`;
                                                     UsageReport anywhere
@@ -13,7 +17,9 @@
 
 Read-only calls of one step overlap: their events interleave, told apart by ``call_id``. Each ToolStarted has
 one ToolEnded. `MessageAdded` comes after the message is in the archive; for a message of the user's (the
-prompt, a reminder, what was said meanwhile) it may come anywhere but within an answer.
+prompt, a reminder, what was said meanwhile) it may come anywhere but within an answer. Each CompactionStarted
+has one Compacted or CompactionFailed, also where the user stopped it. What a compaction leaves has no
+MessageAdded: it was said before. Between turns, `/compact` gives the same events by themselves.
 """
 
 from __future__ import annotations
@@ -120,6 +126,57 @@ class Notice(_Event, tag="notice", frozen=True):
     hint: str = ""
 
 
+class Pruned(_Event, tag="pruned", frozen=True):
+    """Old results that can be had again became a line each. ``results``: how many; ``before``, ``after``:
+    tokens of the whole request, estimated."""
+
+    results: int
+    before: int
+    after: int
+
+
+# Why: the user asked, the window is nearly full, the service refused the request as too long, a session that
+# is continued does not fit.
+CompactionTrigger = Literal["asked", "threshold", "too_long", "resumed"]
+
+
+class CompactionStarted(_Event, tag="compaction_start", frozen=True):
+    """``tokens``: of the whole request, estimated; ``window``: of the model."""
+
+    trigger: CompactionTrigger
+    tokens: int
+    window: int
+
+
+class Compacted(_Event, tag="compaction", frozen=True):
+    """The conversation begins anew with a summary. ``before``, ``after``: tokens of the whole request,
+    estimated. ``messages``: how many are summed up. ``summary``: in Markdown, as the model reads it; not made
+    safe to show. ``by``: the model that wrote it, empty where none did and what was old is left out.
+    ``ahead``: it was written in the background. ``usage``: tokens spent on it, those of unused attempts
+    included. ``files``: read again."""
+
+    trigger: CompactionTrigger
+    before: int
+    after: int
+    messages: int
+    summary: str = ""
+    by: str = ""
+    ahead: bool = False
+    seconds: float = 0.0
+    usage: Usage = Usage()
+    files: tuple[str, ...] = ()
+
+
+class CompactionFailed(_Event, tag="compaction_failed", frozen=True):
+    """The conversation is as it was. ``reason`` in words; ``hint`` says what to do. ``stopped``: the user
+    did."""
+
+    trigger: CompactionTrigger
+    reason: str
+    hint: str = ""
+    stopped: bool = False
+
+
 class StepEnded(_Event, tag="step_end", frozen=True):
     step: int
     usage: Usage
@@ -174,6 +231,10 @@ AgentEvent = (
     | ToolProgress
     | ToolEnded
     | Notice
+    | Pruned
+    | CompactionStarted
+    | Compacted
+    | CompactionFailed
     | StepEnded
     | TurnEnded
 )

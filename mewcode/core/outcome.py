@@ -44,12 +44,21 @@ class TodoView(msgspec.Struct, frozen=True, tag="todo"):
 View = TextView | DiffView | CommandView | TodoView
 
 
+class Whole(msgspec.Struct, frozen=True):
+    """A text of which a result shows only a part. ``said_at``: the place in the result's first text, in
+    characters, where the model is to be told where all of it is."""
+
+    text: str
+    said_at: int
+
+
 class ToolOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """``content`` goes to the model, ``view`` to the screen."""
+    """``content`` goes to the model, ``view`` to the screen. ``whole`` is kept beside the conversation."""
 
     content: tuple[Text | Image, ...]
     view: View | None = None
     is_error: bool = False
+    whole: Whole | None = None
 
     @classmethod
     def text(cls, text: str, view: View | None = None, *, is_error: bool = False) -> ToolOutcome:

@@ -34,6 +34,30 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = 0o600, durable: 
         sync_dir(path.parent)
 
 
+def write_new(path: Path, data: bytes) -> None:
+    """Makes a file with the bits that the umask gives, whole or not at all. Raises FileExistsError where
+    anything is there, which stays as it is, and OSError."""
+    temporary = path.with_name(temporary_name(path.name))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+    descriptor = os.open(temporary, flags, 0o666)
+    try:
+        try:
+            write_all(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links: there the name is taken first
+            os.close(os.open(path, flags, 0o666))
+            os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_dir(path.parent)
+
+
 def temporary_name(name: str) -> str:
     """A hidden name, not taken yet, for what is to become the file ``name`` of the same folder."""
     return f".{name[:40]}.{new_id(8)}.tmp"

@@ -41,10 +41,13 @@ def find_places(cwd: Path, environ: Mapping[str, str]) -> Places:
     home = Path(environ.get("HOME") or Path.home())
     user = Path(environ.get("MEWCODE_HOME") or home / PROJECT_DIR).expanduser().absolute()
     root = _git_top(cwd) or cwd
+    return Places(cwd, root, user, project_of(root, user))
+
+
+def project_of(root: Path, user: Path) -> Path:
+    """The project folder of the workspace ``root``, for the user folder ``user``."""
     project = root / PROJECT_DIR
-    if _is_same(project, user):
-        project = user / "home-project"
-    return Places(cwd, root, user, project)
+    return user / "home-project" if _is_same(project, user) else project
 
 
 def _is_same(one: Path, other: Path) -> bool:

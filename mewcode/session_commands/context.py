@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,8 +12,11 @@ import msgspec
 from mewcode.infra.paths import Places
 from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.options import Options
-from mewcode.sessions.catalog import Catalog, CatalogEntry
+from mewcode.sessions.browse import EVERYWHERE, REPOSITORY, THIS_FOLDER, open_catalog, workspaces_in
+from mewcode.sessions.catalog import Catalog
+from mewcode.sessions.catalog_entry import CatalogEntry
 from mewcode.sessions.find import find_session
+from mewcode.sessions.workspaces import Workspace
 
 T = TypeVar("T")
 
@@ -30,8 +32,27 @@ class Context:
         self.sessions_dir = places.project / "sessions"
 
     def with_catalog(self, work: Callable[[Catalog], T]) -> T:
-        """What ``work`` makes of the up-to-date catalogue; says what there is to say about the index."""
-        catalog = Catalog(self.sessions_dir, cache_path(self.sessions_dir))
+        """What ``work`` makes of this project's up-to-date catalogue; says what there is to say about the
+        index."""
+        return self._with_catalog_of(Workspace(self.places.root, self.sessions_dir), work)
+
+    def with_each_catalog(self, work: Callable[[Catalog], T]) -> list[T]:
+        """As `with_catalog`, for each workspace that the flags ask for, this one first."""
+        return [
+            self._with_catalog_of(workspace, work)
+            for workspace in self.workspaces()
+            if workspace.sessions_dir.is_dir() or workspace.root == self.places.root
+        ]
+
+    def workspaces(self) -> list[Workspace]:
+        """Those that the flags ask for, this one first."""
+        flags = self.options.session_flags
+        return workspaces_in(
+            self.places, EVERYWHERE if flags.everywhere else REPOSITORY if flags.repository else THIS_FOLDER
+        )
+
+    def _with_catalog_of(self, workspace: Workspace, work: Callable[[Catalog], T]) -> T:
+        catalog = open_catalog(workspace)
         try:
             return catalog.run(work)
         finally:
@@ -40,7 +61,7 @@ class Context:
                 tell(catalog.notice)
 
     def entries(self) -> list[CatalogEntry]:
-        """All sessions, the newest first."""
+        """All sessions of this project, the newest first."""
         return self.with_catalog(Catalog.entries)
 
     def find(self, wanted: str) -> Path:
@@ -59,15 +80,6 @@ class Context:
 def tell(words: str) -> None:
     """A word to the person that is no part of the answer."""
     sys.stderr.write(f"mewcode: {safe_text(words)}\n")
-
-
-def cache_path(sessions_dir: Path) -> Path:
-    """Where the catalogue of these sessions is kept: where the system keeps caches, by the folder's path."""
-    import platformdirs
-
-    key = hashlib.blake2b(str(sessions_dir.resolve()).encode("utf-8", "surrogateescape"), digest_size=12)
-    root = Path(platformdirs.user_cache_dir("mewcode", appauthor=False))
-    return root / "sessions" / f"{key.hexdigest()}.sqlite"
 
 
 def size_text(size: float) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import time
 
+import msgspec
+
 from mewcode.config.trust import TrustStore
-from mewcode.core.errors import SessionBusy, SessionError
+from mewcode.core.errors import SessionError
 from mewcode.session_commands.context import Context, age_text, size_text, tell
 from mewcode.sessions.catalog import Catalog
 from mewcode.sessions.check import Health, examine, repair_file
-from mewcode.sessions.retention import DAY, TRASH_DAYS, Candidate, choose_expired
+from mewcode.sessions.pruning import prune as apply_rule
+from mewcode.sessions.retention import Retention
 from mewcode.sessions.settings import read_settings
-from mewcode.sessions.space import space_of
-from mewcode.sessions.trash import empty_trash, list_trash, move_to_trash, restore_session
+from mewcode.sessions.trash import list_trash, move_to_trash, restore_session
 from mewcode.setup import load_settings
 
 
@@ -51,40 +53,23 @@ def prune(context: Context) -> int:
     trusted = TrustStore(context.places.user).is_trusted(context.places.root)
     config = load_settings(options, context.environ, context.places, trusted=trusted).config
     rule = read_settings(config.sessions, config.origin)
-    entries = context.entries()
-    candidates = [
-        Candidate(entry.id, entry.updated, space_of(entry.path).total, entry.named or entry.pinned)
-        for entry in entries
-    ]
-    sizes = {candidate.id: candidate.size for candidate in candidates}
-    removed, failed = [], 0
-    is_dry = options.session_flags.dry_run
-    for name, reason in choose_expired(candidates, rule, context.now):
-        try:
-            if not is_dry:
-                move_to_trash(context.sessions_dir, context.sessions_dir / name, now=context.now)
-            removed.append({"id": name, "reason": reason, "bytes": sizes[name]})
-        except SessionBusy:  # in use after all, so it is not out of use
-            continue
-        except SessionError as error:
-            failed += 1
-            tell(error.message)
-    before = context.now - TRASH_DAYS * DAY
-    if is_dry:
-        emptied = [item.id for item in list_trash(context.sessions_dir) if item.since < before]
-    else:
-        emptied = empty_trash(context.sessions_dir, before=before)
+    entries, is_dry = context.entries(), options.session_flags.dry_run
+    pruned = apply_rule(context.sessions_dir, entries, rule, context.now, is_dry=is_dry)
+    for failure in pruned.failures:
+        tell(failure)
+    removed, emptied = pruned.removed, pruned.emptied
     would = "would go" if is_dry else "went"
-    lines = [f"{item['id']}  {size_text(sizes[str(item['id'])]):>9}  {item['reason']}" for item in removed]
+    lines = [f"{item.id}  {size_text(item.bytes):>9}  {item.reason}" for item in removed]
     lines.append(
         f"{len(removed)} of {len(entries)} sessions {would} to the trash,"
         f" {len(emptied)} {would} out of it for good"
     )
-    kept = {name: getattr(rule, name) for name in rule.__struct_fields__}
+    kept = {name: getattr(rule, name) for name in Retention.__struct_fields__}
     said = (f"sessions.{name} {'no limit' if value is None else value}" for name, value in kept.items())
     lines.append(f"by {', '.join(said)}")
-    context.answer({"rule": kept, "trashed": removed, "emptied": emptied, "dry_run": is_dry}, lines)
-    return 1 if failed else 0
+    trashed = [msgspec.structs.asdict(item) for item in removed]
+    context.answer({"rule": kept, "trashed": trashed, "emptied": emptied, "dry_run": is_dry}, lines)
+    return 1 if pruned.failures else 0
 
 
 def check(context: Context) -> int:

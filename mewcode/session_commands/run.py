@@ -29,6 +29,10 @@ def command_of(verb: str) -> Callable[[Context], int]:
         from mewcode.session_commands.exporting import export
 
         return export
+    if verb == "import":
+        from mewcode.session_commands.importing import import_all
+
+        return import_all
     from mewcode.session_commands import keeping
 
     return keeping.COMMANDS[verb]

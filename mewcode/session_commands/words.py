@@ -17,10 +17,14 @@ class Verb(NamedTuple):
     flags: tuple[str, ...] = ()
 
 
+_SCOPES = ("repository", "everywhere")
+
 VERBS: dict[str, Verb] = {
-    "list": Verb("list", "all sessions of this project, the newest first"),
+    "list": Verb("list", "all sessions of this project, the newest first", flags=_SCOPES),
     "show": Verb("show ID", "what was said in one", 1, 1),
-    "search": Verb("search QUERY", 'every message; "a phrase", begin*', 1, None, ("limit",)),
+    "search": Verb(
+        "search QUERY", 'every message; "a phrase", begin*, re:PATTERN', 1, None, ("limit", *_SCOPES)
+    ),
     "rename": Verb("rename ID TITLE", "names it; an empty title takes the name back", 2, None),
     "pin": Verb("pin ID...", "keeps it whatever its age", 1, None),
     "unpin": Verb("unpin ID...", "takes that back", 1, None),
@@ -30,6 +34,9 @@ VERBS: dict[str, Verb] = {
     "restore": Verb("restore [ID...]", "back from the trash; without ID lists what is there", 0, None),
     "export": Verb(
         "export ID", "as Markdown, JSON or one HTML page", 1, 1, ("format", "output", "with_secrets")
+    ),
+    "import": Verb(
+        "import PATH...", "from Claude Code, Codex CLI, Kimi CLI, or our JSON", 0, None, ("again",)
     ),
     "usage": Verb("usage", "what takes the space, and what was used"),
     "prune": Verb("prune", "to the trash with what your config does not keep", flags=("dry_run",)),

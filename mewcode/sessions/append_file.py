@@ -15,7 +15,7 @@ CONVERSATION = "conversation.jsonl"
 
 
 class FileCalls:
-    """The system calls that an `AppendFile` makes: the seam at which a disk can be made to fail."""
+    """The system calls that change a session's files: the seam at which a disk can be made to fail."""
 
     def open(self, path: Path, flags: int, mode: int) -> int:
         return os.open(path, flags, mode)
@@ -29,6 +29,26 @@ class FileCalls:
     def sync(self, descriptor: int) -> None:
         # fdatasync leaves out the time stamps; macOS has none
         getattr(os, "fdatasync", os.fsync)(descriptor)
+
+    def rename(self, old: Path, new: Path) -> None:
+        os.replace(old, new)
+
+    def link(self, old: Path, new: Path) -> None:
+        """A second name for a file; a symbolic link is not followed."""
+        os.link(old, new, follow_symlinks=False)
+
+
+def write_all(calls: FileCalls, descriptor: int, data: bytes | memoryview) -> None:
+    """Writes all of the data, in as many calls as it takes. Raises OSError, with a part of it written."""
+    view = memoryview(data)
+    while view:
+        try:
+            count = calls.write(descriptor, view)
+        except InterruptedError:
+            continue
+        if not count:
+            raise OSError("the disk took nothing")
+        view = view[count:]
 
 
 class AppendFile:

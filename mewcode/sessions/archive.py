@@ -2,52 +2,49 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import msgspec
 
 from mewcode.core.errors import SessionBusy, SessionError
 from mewcode.core.ids import new_id
 from mewcode.core.message import Message
-from mewcode.infra.paths import private_dir
-from mewcode.sessions.append_file import CONVERSATION, AppendFile, FileCalls
-from mewcode.sessions.lock import SessionLock
-from mewcode.sessions.record import decode_line, encode_message, encode_record, session_record
-from mewcode.sessions.sync_thread import SyncThread
+from mewcode.sessions.append_file import CONVERSATION
+from mewcode.sessions.reader import LoadedSession, load_session
+from mewcode.sessions.record import (
+    Fork,
+    Totals,
+    compact_record,
+    decode_line,
+    encode_message,
+    encode_record,
+    rewind_record,
+    session_record,
+)
+from mewcode.sessions.session_file import SessionFile, StateCallback, WriterOptions, new_session_name
+
+__all__ = ["SessionWriter", "StateCallback", "WriterOptions"]
 
 _POLL = 0.05
 """Seconds between two looks at a lock that another process holds."""
 _HEADER_LIMIT = 65_536
-
-StateCallback = Callable[[str | None], None]
-
-
-class WriterOptions(TypedDict, total=False):
-    """``now``: the clock. ``on_state``: called with `SessionWriter.failing` when that changes. ``prepare``:
-    called each time before the session's folder is made, to make the project folder as it should be; may
-    raise OSError. ``seal``: the mark for a session's id by which its maker is known again (see
-    `LoadedSession.seal`). ``calls``: the system calls."""
-
-    now: Callable[[], float]
-    on_state: StateCallback | None
-    prepare: Callable[[], object] | None
-    seal: Callable[[str], str] | None
-    calls: FileCalls
+_UNKNOWN = ""
+"""In place of a message's id: what it follows is in the file, but was not read."""
 
 
 class SessionWriter:
     """Adds messages and control records to ``<folder>/conversation.jsonl``; holds the session's lock.
 
-    Used by one thread. No method raises because of the disk: what cannot be written waits in memory, in
-    order and without limit, and is tried again with each record, at `flush` and at `close`. Meanwhile
-    `failing` says why. Nothing is on disk before the first message. A folder that is deleted while running
-    is made again, with a new ``session`` record and what comes from there on. After `close` a further
-    record opens the file again.
+    Used by one thread, but for `keep_result`. No method raises because of the disk: what cannot be written
+    waits in memory, in order and without limit, and is tried again with each record, at `flush` and at
+    `close`. Meanwhile `failing` says why. Nothing is on disk before the first message. A folder that is
+    deleted while running is made again, with a new ``session`` record and what comes from there on. After
+    `close` a further record opens the file again.
+
+    Each record is durable 200 ms or 64 records after it was written, at the latest.
     """
 
     def __init__(
@@ -55,29 +52,25 @@ class SessionWriter:
         folder: Path,
         about: dict[str, str],
         parent: str | msgspec.UnsetType | None,
+        *,
+        is_there: bool = False,
+        fork: Fork | None = None,
         **options: Unpack[WriterOptions],
     ) -> None:
-        """See `create` and `open`, which are the ways to get one. ``about``: cwd, mode, provider, model."""
-        self.failing: str | None = None
-        self.on_state = options.get("on_state")
-        self._folder = folder
+        """See `create`, `open` and `forking.fork_session`, which are the ways to get one. ``about``: cwd,
+        mode, provider, model. ``is_there``: the folder was made for this session."""
         self._about = about
-        self._parent = parent
+        self._head = parent
+        self._fork = fork
         self._now = options.get("now", time.time)
-        self._prepare = options.get("prepare")
         self._seal = options.get("seal")
-        self._calls = options.get("calls", FileCalls())
-        self._sync = SyncThread(self._calls)
-        self._file: AppendFile | None = None
-        self._lock: SessionLock | None = None
-        self._backlog: deque[bytes] = deque()
-        self._write_error: str | None = None
-        self._started = False  # there is a message, so there is something to keep
-        self._claimed = False  # the folder was made by us, or was there to be continued
-        self._header_due = False
+        self._branch = options.get("branch", "")
+        self._file = SessionFile(folder, self._session_line, is_there=is_there, **options)
+        self._is_started = is_there  # there is a message, so there is something to keep
+        self._is_behind = False  # the file says more of the conversation than is known here
+        self._links: dict[str, str | None] = {}  # archived messages, and what each follows
+        self._marker: str | None = None  # of the last compaction
         self._model: str | None = None
-        self._unsynced_folders: tuple[Path, ...] = ()
-        self._sync_wanted = False
 
     @classmethod
     def create(
@@ -95,7 +88,7 @@ class SessionWriter:
         Writes nothing, never raises.
         """
         about = {"cwd": str(cwd), "mode": mode, "provider": provider, "model": model}
-        folder = project_sessions_dir / _new_name(options.get("now", time.time)())
+        folder = project_sessions_dir / new_session_name(options.get("now", time.time)())
         return cls(folder, about, None, **options)
 
     @classmethod
@@ -107,7 +100,8 @@ class SessionWriter:
         parent: str | msgspec.UnsetType | None = msgspec.UNSET,
         **options: Unpack[WriterOptions],
     ) -> SessionWriter:
-        """Takes the lock of a session to continue it. Load the session after this, not before.
+        """Takes the lock of a session to continue it. Load the session after this, not before, and say with
+        `follow` what was loaded.
 
         ``parent``: the message that the next one follows (default: the last in the file). Blocks for up to
         ``wait`` seconds, then raises SessionBusy; SessionError where there is no such session. A disk that
@@ -115,174 +109,195 @@ class SessionWriter:
         """
         if not (folder / CONVERSATION).is_file():
             raise SessionError(f"There is no session in {folder}.")
-        writer = cls(folder, _read_about(folder / CONVERSATION), parent, **options)
-        writer._started = writer._claimed = True
+        writer = cls(folder, _read_about(folder / CONVERSATION), parent, is_there=True, **options)
+        writer._is_behind = True
         deadline = time.monotonic() + wait
         while True:
             try:
-                writer._open_file()
-            except OSError as error:
-                writer._write_error = _because(error)
+                writer._file.try_open()
             except SessionBusy:
                 if time.monotonic() >= deadline:
                     raise
                 time.sleep(_POLL)
                 continue
-            writer._report()
             return writer
 
     @property
     def id(self) -> str:
         """The session's id, the name of its folder. Final with the first message: where another process
         made a folder of that name in the same second, another name is taken."""
-        return self._folder.name
+        return self._file.folder.name
 
     @property
     def folder(self) -> Path:
-        return self._folder
+        return self._file.folder
+
+    @property
+    def failing(self) -> str | None:
+        """Why records wait in memory, or may not survive a power cut; None where all is well."""
+        return self._file.failing
+
+    @property
+    def on_state(self) -> StateCallback | None:
+        """Called with `failing` when that changes."""
+        return self._file.on_state
+
+    @on_state.setter
+    def on_state(self, tell: StateCallback | None) -> None:
+        self._file.on_state = tell
+
+    @property
+    def head(self) -> str | None:
+        """The id of the message (or of the compaction's marker) that the next message follows; None at the
+        start. In a session that was opened and not followed the file is read for it, at its first use."""
+        if self._head is msgspec.UNSET:
+            self._catch_up()
+        return None if self._head is msgspec.UNSET else self._head
+
+    def begin(self) -> None:
+        """Makes the file of a session whose folder is there, with its session record, before any message.
+        Raises OSError, SessionBusy."""
+        self._file.begin()
+
+    def follow(self, loaded: LoadedSession) -> None:
+        """Takes over what a load of this session has found (as loaded, before any repair): its head, its
+        messages, its mode, model and provider. Called once after `open`, before anything is added; without
+        it, `head`, `rewind` and `compact` read the file themselves."""
+        self._is_behind = False
+        before: str | None = None
+        for message in loaded.messages:
+            self._links[message.id] = before
+            before = message.id
+        if self._head is msgspec.UNSET:
+            self._head = loaded.last_id
+        for name in ("mode", "model", "provider"):
+            self._about[name] = getattr(loaded, name) or self._about[name]
 
     def append(self, message: Message, *, sync: bool = False) -> None:
-        """Adds one message, as one record. With ``sync`` it is made durable soon, in another thread."""
+        """Adds one message, as one record. With ``sync`` it is made durable at once, in another thread."""
         if not message.id:
             message = msgspec.structs.replace(message, id=new_id())
-        model = self._model_to_write(message)
-        line = encode_message(message, ts=self._now(), parent=self._parent, model=model)
-        self._parent = message.id
-        self._started = True
-        self._add(line, sync)
+        self._is_started = True
+        self._file.add([self._message_line(message)], sync=sync)
 
     def append_record(self, record: dict[str, Any], *, sync: bool = False) -> None:
         """Adds a control record (see `record`). Before the first message it waits for that."""
         if record.get("type") == "state":
             self._about.update({key: str(value) for key, value in record.items() if key in self._about})
-        self._add(encode_record(record), sync)
+        line = encode_record(record)
+        if self._is_started:
+            self._file.add([line], sync=sync)
+        else:
+            self._file.hold_back(line)
+
+    def rewind(self, to: str | None) -> None:
+        """Goes back: the next message follows the one named ``to`` (None: nothing). One record, made durable
+        at once; nothing where it follows that one already."""
+        head = self.head
+        if to != head:
+            self.append_record(rewind_record(new_id(), ts=self._now(), to=to, before=head), sync=True)
+            self._head = to
+
+    def compact(self, messages: Sequence[Message], *, turns: int, totals: Totals) -> tuple[Message, ...]:
+        """Begins the conversation anew with ``messages``: a marker, then a record for each of them, made
+        durable at once. What is archived already is copied, under a new id; what is not (a summary) is
+        added as it is. Returns the messages under the ids that they have now: go on with these.
+
+        ``turns``: the user's messages so far; ``totals``: all that the session has used. The copies should
+        have 45,000 tokens at most. Where ``messages`` are the conversation as it stands, nothing is written.
+        """
+        head = self.head
+        if self._is_behind:
+            self._catch_up()
+        if [message.id for message in messages] == self._conversation():
+            return tuple(messages)
+        marker = new_id()
+        record = compact_record(
+            marker,
+            ts=self._now(),
+            parent=head,
+            about=self._about,
+            turns=turns,
+            totals=totals,
+            messages=len(messages),
+        )
+        self._head = self._marker = marker
+        self._model = None  # who begins to read at the marker has seen none named
+        lines, begun = [encode_record(record)], []
+        for message in messages:
+            of = message.id if message.id in self._links else ""
+            if of or not message.id:
+                message = msgspec.structs.replace(message, id=new_id())
+            lines.append(self._message_line(message, of))
+            begun.append(message)
+        self._is_started = True
+        self._file.add(lines, sync=True)
+        return tuple(begun)
+
+    def keep_result(self, call_id: str, text: str) -> Path | None:
+        """Writes a tool result's whole text to ``tool-results/<call id>`` in the session's folder, which is
+        made where it is missing; the file's path, or None where the disk refuses.
+
+        Takes as long as the disk does: call it in a thread of its own. Never raises. The file is whole or
+        not there; one that is there is never changed.
+        """
+        return self._file.keep_result(call_id, text)
 
     def sync(self) -> None:
         """Asks that all records so far be made durable, and returns at once."""
-        if self._backlog or self._file is None:
-            self._sync_wanted = bool(self._backlog)
-            return
-        self._sync_wanted = False
-        self._sync.request(self._file.descriptor, self._unsynced_folders)
-        self._unsynced_folders = ()
+        self._file.sync()
 
     def flush(self) -> bool:
-        """Tries the waiting records again and waits for the syncs under way; True where nothing failed."""
-        if self._started and self._backlog:
-            self._drain()
-        self._sync.wait()
-        self._report()
-        return self.failing is None
+        """Tries the waiting records again and waits until all are durable; True where nothing failed."""
+        return self._file.flush(retry=self._is_started)
 
     def close(self) -> None:
         """As `flush`, then lets go of the file and the lock."""
         self.flush()
-        self._close_file()
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        self._file.close()
+
+    def _message_line(self, message: Message, of: str = "") -> bytes:
+        model = self._model_to_write(message)
+        line = encode_message(message, ts=self._now(), parent=self._head, model=model, of=of)
+        before = _UNKNOWN if self._head is msgspec.UNSET else self._head
+        self._links[message.id] = None if before == self._marker else before
+        self._head = message.id
+        return line
 
     def _model_to_write(self, message: Message) -> str | None:
         """The model's name where this record must bear it: on the first message, and where it changes."""
         model: str | None = message.model
         if message.role != "assistant":
-            first = self._parent is None and self._model is None
+            first = self._head is None and self._model is None
             model = (first and self._about["model"]) or self._model
         if model == self._model:
             return None
         self._model = model
         return model
 
-    def _add(self, line: bytes, sync: bool) -> None:
-        self._backlog.append(line)
-        if self._started:
-            self._drain()
-            if sync:
-                self.sync()
+    def _conversation(self) -> list[str] | None:
+        """The ids of the messages that lead to the head; None where they are not all known."""
+        ids: list[str] = []
+        place = self.head
+        while place is not None and place != self._marker:
+            if place not in self._links:
+                return None
+            ids.append(place)
+            place = self._links[place]
+        return ids[::-1]
 
-    def _drain(self) -> None:
+    def _catch_up(self) -> None:
+        self._is_behind = False
         try:
-            self._write_backlog()
-        except SessionBusy as error:
-            self._write_error = error.message
-        except OSError as error:
-            self._write_error = _because(error)
-            # On a full disk, what was deleted to make room takes its room until nobody holds it open.
-            if self._file is not None and not self._file.in_place():
-                self._close_file()
-        else:
-            self._write_error = None
-        self._report()
-
-    def _report(self) -> None:
-        failing: str | None = None
-        if self._write_error is not None:
-            failing = f"not being saved: {self._write_error}"
-        elif self._sync.error is not None:
-            failing = f"not safely saved: {_because(self._sync.error)}"
-        if failing != self.failing:
-            self.failing = failing
-            if self.on_state is not None:
-                self.on_state(failing)
-
-    def _write_backlog(self) -> None:
-        moved = False
-        while self._backlog:
-            file = self._open_file()
-            if self._header_due:
-                file.append(self._session_line())
-                self._header_due = False
-            file.append(self._backlog[0])
-            # A deleted or replaced file takes writes too, and they are gone with it. Looking again after a
-            # second time could go on for ever where a file system changes its inode numbers.
-            if not moved and not file.in_place():
-                moved = True
-                self._close_file()
-                continue
-            self._backlog.popleft()
-        if self._sync_wanted:
-            self.sync()
-
-    def _open_file(self) -> AppendFile:
-        """The open file; made, with its folder and the lock, where missing. Raises OSError, SessionBusy."""
-        if self._file is not None:
-            return self._file
-        if not self._claimed or not self._folder.is_dir():
-            self._make_folder()
-        if self._lock is not None and not self._lock.in_place():
-            self._lock.release()
-            self._lock = None
-        if self._lock is None:
-            self._lock = SessionLock.take(self._folder, since=self._now())
-        self._file = AppendFile(self._folder / CONVERSATION, self._calls)
-        if self._file.new:
-            self._header_due = True
-            self._model = None  # the new file has named none yet
-        return self._file
-
-    def _make_folder(self) -> None:
-        if self._prepare is not None:
-            self._prepare()
-        private_dir(self._folder.parent, self._calls.make_folder)
-        while True:
-            try:
-                self._calls.make_folder(self._folder)
-                break
-            except FileExistsError:
-                if self._claimed:
-                    break
-                self._folder = self._folder.with_name(_new_name(self._now()))
-        self._claimed = True
-        self._unsynced_folders = (self._folder, self._folder.parent)
-
-    def _close_file(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+            self.follow(load_session(self.folder))
+        except SessionError:  # what cannot be read is not continued either, and that will be said
+            return
 
     def _session_line(self) -> bytes:
-        seal = self._seal(self.id) if self._seal is not None else ""
-        about = self._about
+        self._model = None  # the new file has named none yet
+        about, fork = self._about, self._fork
+        if fork is not None and not all((self.folder / base.file).is_file() for base in fork.bases):
+            fork = None  # they were deleted with the file that this one replaces
         record = session_record(
             self.id,
             ts=self._now(),
@@ -290,17 +305,11 @@ class SessionWriter:
             mode=about["mode"],
             provider=about["provider"],
             model=about["model"],
-            seal=seal,
+            seal=self._seal(self.id) if self._seal is not None else "",
+            branch=self._branch,
+            fork=fork,
         )
         return encode_record(record)
-
-
-def _because(error: OSError) -> str:
-    return error.strerror or str(error)
-
-
-def _new_name(now: float) -> str:
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}-{os.urandom(2).hex()}"
 
 
 def _read_about(path: Path) -> dict[str, str]:

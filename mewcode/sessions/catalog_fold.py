@@ -9,25 +9,29 @@ from typing import Any
 import msgspec
 
 from mewcode.core.message import Text, Usage
-from mewcode.infra.terminal_text import safe_line
+from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.sessions.plain import number
-from mewcode.sessions.reader import UNPARSABLE, salvage
 from mewcode.sessions.record import LABEL_TYPES, WireMessage, decode_line, totals_of
+from mewcode.sessions.salvage import UNPARSABLE, salvage
 from mewcode.sessions.wire import ORIGINS
 
 TITLE_LIMIT = 200
 """Characters of a title or a tag that count."""
+BRIEF_LIMIT = 2_000
+"""Characters of a brief that count."""
 _TEXT_LIMIT = 200_000
 """Characters of one message that are indexed: what is longer is a dump, and its beginning says of what."""
 _BOM = b"\xef\xbb\xbf"
 
 
 class SessionState(msgspec.Struct):
-    """All that the lines so far say. ``title``: the user's own, "" for none. ``models``, ``cost_usd``: the
-    last totals; ``used``: tokens of what came after. ``broken``: lines that are none. ``named``: the model
-    that an assistant's record without one inherits."""
+    """All that the lines so far say. ``title``: the user's own, ``auto``: a model's, "" for none. ``models``,
+    ``cost_usd``: the last totals; ``used``: tokens of what came after; ``carried_*``: what of the totals was
+    used by the session that this one was forked off. ``broken``: lines that are none. ``named``: the model
+    that an assistant's record without one inherits. ``brief_ts``: Unix time of the brief."""
 
     title: str = ""
+    auto: str = ""
     first_prompt: str = ""
     last_ts: float = 0.0
     messages: int = 0
@@ -42,13 +46,28 @@ class SessionState(msgspec.Struct):
     models: dict[str, Usage] = {}
     used: dict[str, Usage] = {}
     cost_usd: float | None = 0.0
+    carried_tokens: int = 0
+    carried_cost: float = 0.0
+    brief: str = ""
+    brief_ts: float = 0.0
     lines: int = 0
     broken: int = 0
 
     @property
+    def shown_title(self) -> str:
+        """The title that counts, "" where nothing was said yet."""
+        return self.title or self.auto or self.first_prompt
+
+    @property
     def tokens(self) -> int:
-        """All that were sent and received, over all requests."""
-        return sum(usage.context_tokens for part in (self.models, self.used) for usage in part.values())
+        """All that were sent and received, over all requests of this session."""
+        total = sum(usage.context_tokens for part in (self.models, self.used) for usage in part.values())
+        return max(0, total - self.carried_tokens)
+
+    @property
+    def own_cost_usd(self) -> float | None:
+        """What this session's requests cost; None where a price is unknown."""
+        return None if self.cost_usd is None else max(0.0, self.cost_usd - self.carried_cost)
 
 
 class IndexedMessage(msgspec.Struct, frozen=True):
@@ -84,7 +103,9 @@ def fold_line(state: SessionState, line: bytes, is_new: Callable[[int], bool]) -
     for record in records:
         if not isinstance(record, WireMessage):
             _control(state, record)
-        elif not record.of and is_new(key := message_key(record)):
+        elif record.of:
+            _copy(state, record)
+        elif is_new(key := message_key(record)):
             _message(state, record)
             # A reminder is the program's words, not the conversation's.
             text = "" if record.origin == "reminder" else message_text(record)
@@ -140,6 +161,12 @@ def _message(state: SessionState, wire: WireMessage) -> None:
         state.used[state.named] = state.used.get(state.named, Usage()) + wire.usage
 
 
+def _copy(state: SessionState, wire: WireMessage) -> None:
+    """A message that a compaction took along: it was counted where it stands first."""
+    if isinstance(wire.model, str):
+        state.named = wire.model
+
+
 def _spoken(wire: WireMessage) -> str:
     if isinstance(wire.content, str):
         return wire.content
@@ -153,22 +180,38 @@ def _control(state: SessionState, record: dict[str, Any]) -> None:
         return
     state.last_ts = number(record.get("ts")) or state.last_ts
     if kind == "usage":
-        totals = totals_of(record)
-        state.models, state.cost_usd, state.used = totals.models, totals.cost_usd, {}
+        _totals(state, record)
         return
     for name in ("model", "cwd", "branch", "parent_session"):
         value = record.get(name)
         if isinstance(value, str) and value:
             setattr(state, name, value)
-    if kind == "session":
+    if kind in ("session", "compact"):
         state.named = state.model
+    if kind == "compact" and isinstance(record.get("usage"), dict):
+        _totals(state, record["usage"])
+
+
+def _totals(state: SessionState, record: dict[str, Any]) -> None:
+    totals = totals_of(record)
+    state.models, state.cost_usd, state.used = totals.models, totals.cost_usd, {}
+    if record.get("carried") is True:
+        state.carried_tokens = sum(usage.context_tokens for usage in totals.models.values())
+        state.carried_cost = totals.cost_usd or 0.0
 
 
 def _label(state: SessionState, record: dict[str, Any]) -> None:
-    if record["type"] == "title":
+    kind = record["type"]
+    if kind == "title" and record.get("auto") is True:
+        state.auto = label_text(record.get("title"))
+    elif kind == "title":
         state.title = label_text(record.get("title"))
-    elif record["type"] == "pin":
+    elif kind == "pin":
         state.pinned = record.get("pinned") is True
+    elif kind == "brief":
+        text = record.get("text")
+        state.brief = safe_text(text)[:BRIEF_LIMIT] if isinstance(text, str) else ""
+        state.brief_ts = number(record.get("ts"))
     else:
         removed, added = _tags(record.get("remove")), _tags(record.get("add"))
         state.tags = list(dict.fromkeys([tag for tag in state.tags if tag not in removed] + added))

@@ -13,9 +13,10 @@ from mewcode.core.errors import SessionBusy, SessionError
 from mewcode.infra.atomic import sync_dir, temporary_name
 from mewcode.sessions.append_file import CONVERSATION, AppendFile, FileCalls
 from mewcode.sessions.lock import SessionLock
-from mewcode.sessions.reader import UNPARSABLE, load_session, salvage_pieces
+from mewcode.sessions.reader import load_history, load_session
 from mewcode.sessions.record import UNKNOWN_TYPE, decode_line
 from mewcode.sessions.repair import repair_messages
+from mewcode.sessions.salvage import UNPARSABLE, salvage_pieces
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -41,12 +42,14 @@ class Health(msgspec.Struct, frozen=True):
 
 
 def examine(folder: Path) -> Health:
-    """Reads a session as a resume does. Writes nothing, raises nothing because of the file."""
+    """Reads all of a session, and what a resume takes of it. Writes nothing, raises nothing because of the
+    file."""
     try:
-        loaded = load_session(folder)
+        loaded = load_history(folder)
+        resumed = load_session(folder) if loaded.start else loaded
     except SessionError as error:
         return Health(folder.name, error=error.message)
-    repairs = repair_messages(loaded.messages)[1]
+    repairs = repair_messages(resumed.messages)[1]
     return Health(folder.name, len(loaded.messages), loaded.skipped, loaded.salvaged, loaded.damage, repairs)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from html import escape
 
-from mewcode.sessions.catalog import CatalogEntry
+from mewcode.sessions.export_facts import SessionFacts
 from mewcode.sessions.export_markdown import when
 from mewcode.sessions.transcript import Spoken, read_transcript
 
@@ -61,7 +61,7 @@ document.getElementById("find").addEventListener("input", event => {{
 """
 
 
-def as_html(entry: CatalogEntry, clean: Callable[[str], str]) -> str:
+def as_html(entry: SessionFacts, clean: Callable[[str], str]) -> str:
     """The page; ``clean`` is applied to all text. Raises SessionError."""
     parts = [
         _article(spoken, clean(spoken.text))

@@ -10,8 +10,11 @@ import msgspec
 from mewcode.core.codec import decode_json
 from mewcode.core.errors import SessionError
 from mewcode.sessions.append_file import CONVERSATION
-from mewcode.sessions.catalog import CatalogEntry
-from mewcode.sessions.reader import salvage_pieces
+from mewcode.sessions.export_facts import SessionFacts
+from mewcode.sessions.plain import number
+from mewcode.sessions.record import LABEL_TYPES, rewind_record
+from mewcode.sessions.record_files import BOM, RecordFiles
+from mewcode.sessions.salvage import salvage_pieces
 
 FORMAT = "mewcode-session"
 VERSION = 1
@@ -19,20 +22,19 @@ _SHORT = 500
 """Values longer than this are text and no password."""
 
 
-def as_json(entry: CatalogEntry, clean: Callable[[str], str]) -> str:
+def as_json(entry: SessionFacts, clean: Callable[[str], str]) -> str:
     """``{"format", "version", "id", "title", "tags", "pinned", "updated", "records"}``, indented.
 
-    ``clean`` is applied to all text. Fields that this version does not know are kept. Raises SessionError.
+    A fork's records begin with its own session record, then what it continues, then a rewind to where it left
+    that. ``clean`` is applied to all text. Fields that this version does not know are kept. Raises
+    SessionError.
     """
-    path = entry.path / CONVERSATION
-    records = []
     try:
-        with path.open("rb") as stream:
-            for line in stream:
-                records += _values(line)
+        with RecordFiles.open(entry.path) as files:
+            records = _records(files)
     except OSError as error:
         raise SessionError(
-            f"Session {entry.id} cannot be read: {error.strerror or error} ({path})"
+            f"Session {entry.id} cannot be read: {error.strerror or error} ({entry.path / CONVERSATION})"
         ) from error
     value = {
         "format": FORMAT,
@@ -48,9 +50,25 @@ def as_json(entry: CatalogEntry, clean: Callable[[str], str]) -> str:
     return msgspec.json.format(msgspec.json.encode(cleaned), indent=2).decode() + "\n"
 
 
+def _records(files: RecordFiles) -> list[dict[str, Any]]:
+    """What the files hold, as one file would. Raises OSError."""
+    own = [value for _, line in files.own.lines(files.own.start) for value in _values(line)]
+    if not files.is_fork:
+        return own
+    session = files.session
+    before = [
+        value for part in files.parts[:-1] for _, line in part.lines(part.start) for value in _values(line)
+    ]
+    # who that was, and how it was called, says nothing about the fork
+    kept = [value for value in before if value.get("type") not in {"session", *LABEL_TYPES}]
+    left = rewind_record("left", ts=number(session.get("ts")), to=session.get("message"), before=None)
+    first = {name: value for name, value in session.items() if name not in ("bases", "message")}
+    return [first, *kept, left, *(value for value in own if value != session)]
+
+
 def _values(line: bytes) -> list[dict[str, Any]]:
     try:
-        value = decode_json(line)
+        value = decode_json(line.removeprefix(BOM))
     except ValueError:
         return [decode_json(piece) for piece, _ in salvage_pieces(line)[0]]
     return [value] if isinstance(value, dict) else []

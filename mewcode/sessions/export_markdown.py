@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 from time import localtime, strftime
 
-from mewcode.sessions.catalog import CatalogEntry
+from mewcode.sessions.export_facts import SessionFacts
 from mewcode.sessions.transcript import read_transcript
 
 _HEADINGS = {"user": "You", "assistant": "MewCode", "tool": "Tool result", "reminder": "Reminder"}
 
 
-def as_markdown(entry: CatalogEntry, clean: Callable[[str], str]) -> str:
+def as_markdown(entry: SessionFacts, clean: Callable[[str], str]) -> str:
     """The conversation with a heading for each speaker. ``clean`` is applied to all text. Raises
     SessionError."""
     lines = [f"# {clean(entry.title) or entry.id}", "", f"Session {entry.id}, {when(entry.updated)}"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,6 +15,9 @@ from mewcode.core.errors import SessionError
 from mewcode.infra.terminal_text import safe_line
 from mewcode.sessions.append_file import CONVERSATION
 from mewcode.sessions.record import WireMessage, decode_line, from_wire
+
+if TYPE_CHECKING:
+    import mmap
 
 _HEAD = 1 << 20
 """Bytes of a file that are searched for the first prompt."""
@@ -40,7 +45,7 @@ def newest_session(sessions_dir: Path) -> Path | None:
 def list_sessions(sessions_dir: Path) -> list[SessionInfo]:
     """All sessions, the newest first. A session that cannot be read has no first prompt."""
     found = sorted(scan_sessions(sessions_dir), key=_age, reverse=True)
-    return [SessionInfo(path.name, path, updated, size, _first_prompt(path)) for updated, size, path in found]
+    return [SessionInfo(path.name, path, updated, size, first_prompt(path)) for updated, size, path in found]
 
 
 def list_recent(sessions_dir: Path, since: float) -> list[Path]:
@@ -50,8 +55,8 @@ def list_recent(sessions_dir: Path, since: float) -> list[Path]:
 
 
 def find_session(sessions_dir: Path, wanted: str) -> Path:
-    """The session of that id, unique beginning of an id, or name that the user gave it; raises SessionError,
-    naming what there is.
+    """The session of that id, unique beginning of an id, or title; raises SessionError, naming what there
+    is.
 
     ``wanted`` comes from outside: it is compared with names and never becomes part of a path.
     """
@@ -86,19 +91,19 @@ def scan_sessions(sessions_dir: Path) -> list[tuple[float, int, Path]]:
     """Time of the last write, bytes and folder of each session, in no order. Symbolic links are not followed,
     empty files are none."""
     found = []
+    place = str(sessions_dir)
     try:
-        with os.scandir(sessions_dir) as entries:
+        with os.scandir(place) as entries:
             names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     except OSError:  # no folder yet, or none that may be read: no sessions either way
         return []
     for name in names:
-        folder = sessions_dir / name
         try:
-            status = os.stat(folder / CONVERSATION, follow_symlinks=False)
-        except OSError:
+            status = os.stat(f"{place}/{name}/{CONVERSATION}", follow_symlinks=False)
+        except OSError:  # no session
             continue
         if stat.S_ISREG(status.st_mode) and status.st_size:
-            found.append((status.st_mtime, status.st_size, folder))
+            found.append((status.st_mtime, status.st_size, sessions_dir / name))
     return found
 
 
@@ -115,8 +120,8 @@ def _same_name(text: str) -> str:
 
 
 def _title(folder: Path) -> str:
-    """The title that the file's last record of one gives; "" without. Looks at all of the file, from its end:
-    a title may have been given at any time."""
+    """The user's title for a session, else a model's; "" without. Looks at all of the file, from its end: a
+    title may have been given at any time."""
     import mmap
 
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -125,17 +130,27 @@ def _title(folder: Path) -> str:
             content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError):  # deleted, locked away or emptied meanwhile
         return ""
+    last: dict[bool, str] = {}
     with content:
-        end = len(content)
-        while (place := content.rfind(_TITLE_MARK, 0, end)) >= 0:
-            start = content.rfind(b"\n", 0, place) + 1
-            stop = content.find(b"\n", place)
-            record = decode_line(content[start : stop if stop >= 0 else len(content)])
-            if isinstance(record, dict) and record.get("type") == "title":
-                title = record.get("title")
-                return title if isinstance(title, str) else ""
-            end = start
-    return ""
+        for record in _title_records(content):
+            is_auto = record.get("auto") is True
+            title = record.get("title")
+            last.setdefault(is_auto, title if isinstance(title, str) else "")
+            if last.get(False) or len(last) == 2:
+                break
+    return last.get(False) or last.get(True, "")
+
+
+def _title_records(content: mmap.mmap) -> Iterator[dict[str, Any]]:
+    """The records of titles, the last one first."""
+    end = len(content)
+    while (place := content.rfind(_TITLE_MARK, 0, end)) >= 0:
+        start = content.rfind(b"\n", 0, place) + 1
+        stop = content.find(b"\n", place)
+        record = decode_line(content[start : stop if stop >= 0 else len(content)])
+        if isinstance(record, dict) and record.get("type") == "title":
+            yield record
+        end = start
 
 
 def _listed(names: list[str]) -> str:
@@ -152,10 +167,12 @@ def _nearest(wanted: str, names: list[str]) -> list[str]:
     return difflib.get_close_matches(wanted[:100], names, 3, 0.5) or names[:3]
 
 
-def _first_prompt(folder: Path) -> str:
+def first_prompt(folder: Path, file: str = CONVERSATION) -> str:
+    """What the user said first in a session, on one line, safe to show; empty where that is not in the
+    first megabyte. ``file``: where it stands in the session's folder."""
     left = _HEAD
     try:
-        with open(folder / CONVERSATION, "rb") as stream:
+        with open(folder / file, "rb") as stream:
             while left > 0 and (line := stream.readline(left)):
                 left -= len(line)
                 record = decode_line(line)

@@ -79,6 +79,7 @@ def _busy(folder: Path, descriptor: int) -> SessionBusy:
         "Wait until it ends, or continue in a copy with --fork-session.",
         pid,
         since,
+        folder,
     )
 
 
@@ -96,3 +97,34 @@ def _owner(descriptor: int) -> tuple[int, float, str]:
         float(since) if isinstance(since, int | float) and 0 < since < 2**53 else 0.0,
         host[:255] if isinstance(host, str) and host.isprintable() else "",
     )
+
+
+def held_by(folder: Path) -> tuple[int, float] | None:
+    """Process and since when (see `SessionBusy`) of who has a session open; None where nobody has.
+
+    Takes the lock for a moment where its last owner still lives, and only then: a writer that comes in that
+    moment would take it for busy.
+    """
+    try:
+        descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:  # never opened by us, or not ours to look at
+        return None
+    try:
+        pid, since, host = _owner(descriptor)
+        if pid and host == os.uname().nodename and not _is_alive(pid):
+            return None
+        return None if try_lock(descriptor) else (pid, since)
+    except OSError:  # this file system cannot say
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True

@@ -8,23 +8,28 @@ message and where it changes. Control records:
                                                       what was started, first in a file
     {"type": "state", "ts", "mode"?, "model"?, "provider"?}
                                                       a change in mid-session
-    {"type": "usage", "ts", "models": {model: tokens}, "cost_usd"}
+    {"type": "usage", "ts", "models": {model: tokens}, "cost_usd", "turns"?}
                                                       the totals of all that stands before it; "carried": true
                                                       where another session had used them
     {"type": "title", "ts", "title"}                  the user's name for the session; "" takes it back
     {"type": "pin", "ts", "pinned"}                   true or false
     {"type": "tag", "ts", "add"?, "remove"?}          lists of tags
-    {"type": "brief", "ts", "text", "by"}             what was done in the session; "by": a model's name, or ""
-    {"type": "compact", "id", "parent", "ts", "mode", "provider", "model", "turns", "usage"}
+    {"type": "brief", "ts", "text", "by"}             what was done in the session; "by": a model's name or ""
+    {"type": "compact", "id", "parent", "ts", "mode", "provider", "model", "turns", "usage", "messages"?}
                                                       the conversation begins anew behind it: messages of
-                                                      before that are taken along are copies with "of"
+                                                      before that are taken along are copies with "of".
+                                                      "messages": so many belong to it; with fewer it was
+                                                      broken off, and the conversation is that of before
     {"type": "rewind", "id", "ts", "to", "from"}      goes back: the next message follows the one named by
                                                       "to" (null: none). "from": the last one until then
     {"type": "reads", "ts", "files": {path: state}}   what the model has read since the last such record
 
 A fork's ``session`` record says what it continues: "parent_session", the "message" at which it left that one
-(null: none is kept), and "bases", a list of {"file", "bytes"}: the first bytes of files in the fork's own folder,
-each a hard link to (or a copy of) an older session's file, the oldest first.
+(null: none is kept), and "bases", a list of {"file", "bytes"}: the first bytes of files in the fork's own
+folder, each a hard link to (or a copy of) an older session's file, the oldest first.
+
+An imported ``session`` record bears "imported": {"from", "id", "ts"}: the program that it comes from, what
+that called it, and when it was imported.
 
 Titles, pins, tags and briefs are labels. Any process adds them, also while another one writes the session;
 they are no activity of the session, so its age is that of the other records. A title with "auto": true was
@@ -115,14 +120,17 @@ def encode_message(
     ts: float,
     parent: str | msgspec.UnsetType | None = msgspec.UNSET,
     model: str | None = None,
+    of: str = "",
 ) -> bytes:
-    """The line of a message, with its ``\\n``. ``model`` is written where it is not None.
+    """The line of a message, with its ``\\n``. ``model`` is written where it is not None. ``of``: the message
+    that this one is a copy of.
 
     Never fails: lone surrogates become U+FFFD, NaN null, and arguments that JSON cannot hold their text.
     """
     wire = to_wire(message)
     wire.ts = ts
     wire.parent = parent
+    wire.of = of
     if model is not None:
         wire.model = model
     return _line(wire)
@@ -214,8 +222,10 @@ def session_record(
     seal: str = "",
     branch: str = "",
     fork: Fork | None = None,
+    imported: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The first record of a file. ``branch``: of git, where it was started."""
+    """The first record of a file. ``branch``: of git, where it was started. ``imported``: where it comes
+    from."""
     record = {
         "type": "session",
         "id": session_id,
@@ -227,7 +237,8 @@ def session_record(
         "model": model,
         "mewcode": __version__,
     }
-    record |= {name: value for name, value in (("seal", seal), ("branch", branch)) if value}
+    more = (("seal", seal), ("branch", branch), ("imported", imported))
+    record |= {name: value for name, value in more if value}
     return record if fork is None else record | msgspec.to_builtins(fork)
 
 
@@ -237,10 +248,12 @@ def state_record(*, ts: float, mode: str = "", model: str = "", provider: str = 
     return {"type": "state", "ts": ts, **{name: value for name, value in changes.items() if value}}
 
 
-def usage_record(totals: Totals, *, ts: float) -> dict[str, Any]:
-    """The totals of the session so far, all records before this one included."""
+def usage_record(totals: Totals, *, ts: float, turns: int = 0) -> dict[str, Any]:
+    """The totals of the session so far, all records before this one included. ``turns``: the user's messages
+    so far, 0 where they are not known."""
     models = {name: msgspec.to_builtins(usage) for name, usage in totals.models.items()}
-    return {"type": "usage", "ts": ts, "models": models, "cost_usd": totals.cost_usd}
+    record = {"type": "usage", "ts": ts, "models": models, "cost_usd": totals.cost_usd}
+    return record | {"turns": turns} if turns else record
 
 
 def title_record(title: str, *, ts: float, auto: bool = False) -> dict[str, Any]:
@@ -256,10 +269,19 @@ def brief_record(text: str, *, ts: float, by: str = "") -> dict[str, Any]:
 
 
 def compact_record(
-    record_id: str, *, ts: float, parent: str | None, about: dict[str, str], turns: int, totals: Totals
+    record_id: str,
+    *,
+    ts: float,
+    parent: str | None,
+    about: dict[str, str],
+    turns: int,
+    totals: Totals,
+    messages: int = 0,
 ) -> dict[str, Any]:
     """The marker of a compaction: all that a reader who begins here needs of what stands before. ``about``:
-    mode, provider and model; ``turns``: the user's messages so far; ``totals``: as in a usage record."""
+    mode, provider and model; ``turns``: the user's messages so far; ``totals``: as in a usage record;
+    ``messages``: how many make up the compacted history, the first of them with the marker as its parent,
+    each other with the one before it."""
     known = {name: about.get(name, "") for name in ("mode", "provider", "model")}
     usage = {
         key: value for key, value in usage_record(totals, ts=ts).items() if key in ("models", "cost_usd")
@@ -272,6 +294,7 @@ def compact_record(
         **known,
         "turns": turns,
         "usage": usage,
+        "messages": messages,
     }
 
 

@@ -24,6 +24,9 @@ _ORPHAN = "[Result of an earlier tool call that is no longer part of this conver
 _ORPHAN_ERROR = "[Error of an earlier tool call that is no longer part of this conversation]"
 
 
+_UNFINISHED = "unfinished tool call"  # its result says that it was interrupted
+
+
 class _Call(msgspec.Struct):
     """A call in the message at ``place``; ``id`` is unique. ``result``: where its result was found."""
 
@@ -110,7 +113,7 @@ class _Repair:
         if self._output and self._output[0].role != "user":
             self._note("the beginning is missing: a word about it put first")
             self._output.insert(0, Message("repair-beginning", "user", (Text(BEGINNING_LOST),), "tool"))
-        notes = [f"{what} ({count} times)" if count > 1 else what for what, count in self._notes.items()]
+        notes = [_counted(what, count) for what, count in self._notes.items()]
         return tuple(self._output), notes
 
     def _note(self, what: str) -> None:
@@ -183,7 +186,7 @@ class _Repair:
         which they ended, and not in that of the calls, is as it should be in an archive.
         """
         if call.result is None:
-            self._note("a call without a result: marked as interrupted")
+            self._note(_UNFINISHED)
             result = ToolResult(call.id, (Text(INTERRUPTED),), True)
             self._output.append(Message(f"{call.id}-interrupted", "tool", (result,), "tool"))
             return
@@ -243,3 +246,9 @@ def _place_of(call: _Call) -> int:
 
 def _solid(blocks: Sequence[ContentBlock]) -> tuple[ContentBlock, ...]:
     return tuple(block for block in blocks if _may_be_added(block))
+
+
+def _counted(what: str, count: int) -> str:
+    if what == _UNFINISHED:
+        return f"{count} {what}" + ("s" if count > 1 else "")
+    return f"{what} ({count} times)" if count > 1 else what

@@ -18,10 +18,12 @@ _MOST_TERMS = 32
 
 
 class Term(NamedTuple):
-    """``words``: what was typed, folded. ``match``: the term in the language of FTS5."""
+    """``words``: what was typed, folded. ``match``: the term in the language of FTS5. ``is_phrase``: it must
+    stand so in the text."""
 
     words: str
     match: str
+    is_phrase: bool = False
 
 
 @cache
@@ -49,19 +51,30 @@ def _pairs(run: str, *, is_end: bool) -> str:
 def read_query(query: str, *, beginnings: bool = False) -> list[Term]:
     """The terms of a query: words, and ``"phrases"`` in straight or curly quotes. A message must hold all.
 
-    A word that ends in ``*``, or with ``beginnings`` every word, stands for all that begin so. Empty where
-    there is nothing to look for.
+    A word that ends in ``*``, or with ``beginnings`` every word, stands for all that begin so; so does then
+    the last word of a phrase without its closing quote. Empty where there is nothing to look for.
     """
     terms: dict[str, Term] = {}
-    for match in re.finditer(r'"([^"]*)"?|“([^”]*)”?|([^\s"“]+)', query):
-        phrase = match[1] if match[1] is not None else match[2]
-        words = phrase if phrase is not None else match[3]
-        open_end = phrase is None and (beginnings or words.endswith("*"))
+    for match in re.finditer(r'"([^"]*)("?)|“([^”]*)(”?)|([^\s"“]+)', query):
+        phrase = match[1] if match[1] is not None else match[3]
+        words = phrase if phrase is not None else match[5]
+        is_closed = bool(match[2] or match[4])
+        open_end = not is_closed and (beginnings or (phrase is None and words.endswith("*")))
         folded = fold(words).strip("* \t\n")
         term = _term(folded, open_end=open_end)
         if term:
-            terms.setdefault(term, Term(folded, term))
+            terms.setdefault(term, Term(folded, term, phrase is not None))
     return list(terms.values())[:_MOST_TERMS]
+
+
+def holds_phrases(text: str, terms: list[Term]) -> bool:
+    """Whether each phrase stands in the text as it was typed, blanks, accents, case and width apart. The
+    index knows words alone: it takes ``a-b`` for ``a b``."""
+    phrases = [term for term in terms if term.is_phrase]
+    if not phrases:
+        return True
+    plain = " ".join(_plain(fold(text)).split())
+    return all(" ".join(_plain(term.words).split()) in plain for term in phrases)
 
 
 def _term(folded: str, *, open_end: bool) -> str:

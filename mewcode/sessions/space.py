@@ -11,7 +11,8 @@ from mewcode.sessions.append_file import CONVERSATION
 
 
 class Space(msgspec.Struct, frozen=True):
-    """Bytes: of the conversation, of results and checkpoints beside it, of all else in the folder."""
+    """Bytes: of the conversation (what a fork continues included), of results and checkpoints beside it, of
+    all else in the folder."""
 
     conversation: int = 0
     tool_results: int = 0
@@ -26,12 +27,25 @@ class Space(msgspec.Struct, frozen=True):
 _PARTS = {CONVERSATION: "conversation", "tool-results": "tool_results", "checkpoints": "checkpoints"}
 
 
-def space_of(folder: Path) -> Space:
-    """Follows no symbolic link; what cannot be read counts as nothing."""
+Seen = set[tuple[int, int]]
+
+
+def space_of(folder: Path, seen: Seen | None = None) -> Space:
+    """Follows no symbolic link; what cannot be read counts as nothing.
+
+    A file counts once, by whichever name: forks share files with what they continue. ``seen`` holds those
+    that count elsewhere, and gets those of this folder: one set for all sessions gives what they take in all.
+    """
+    seen = set() if seen is None else seen
     sizes = dict.fromkeys(Space.__struct_fields__, 0)
-    for entry in _entries(folder):
-        sizes[_PARTS.get(entry.name, "other")] += _size(entry)
+    for entry in sorted(_entries(folder), key=lambda entry: entry.name):
+        sizes[_part(entry.name)] += _size(entry, seen)
     return Space(**sizes)
+
+
+def _part(name: str) -> str:
+    is_base = name.startswith("base-") and name.endswith(".jsonl")
+    return "conversation" if is_base else _PARTS.get(name, "other")
 
 
 def _entries(folder: Path | str) -> list[os.DirEntry[str]]:
@@ -42,15 +56,21 @@ def _entries(folder: Path | str) -> list[os.DirEntry[str]]:
         return []
 
 
-def _size(entry: os.DirEntry[str]) -> int:
+def _size(entry: os.DirEntry[str], seen: Seen) -> int:
     total, waiting = 0, [entry]
     while waiting:
         item = waiting.pop()
         try:
             if item.is_dir(follow_symlinks=False):
                 waiting += _entries(item.path)
-            else:
-                total += item.stat(follow_symlinks=False).st_size
+                continue
+            status = item.stat(follow_symlinks=False)
+            if status.st_nlink > 1:
+                identity = (status.st_dev, status.st_ino)
+                if identity in seen:
+                    continue
+                seen.add(identity)
+            total += status.st_size
         except OSError:
             continue
     return total

@@ -14,7 +14,7 @@ from mewcode.core.errors import SessionBusy, SessionError
 from mewcode.infra.atomic import sync_dir, write_atomic
 from mewcode.infra.paths import private_dir
 from mewcode.sessions.find import find_session, scan_sessions
-from mewcode.sessions.lock import SessionLock
+from mewcode.sessions.lock import LOCK_FILE, SessionLock
 from mewcode.sessions.plain import number
 
 TRASH = "trash"
@@ -86,10 +86,20 @@ def restore_session(sessions_dir: Path, wanted: str) -> Path:
     try:
         folder.rename(target)
         (target / _MARK).unlink(missing_ok=True)
+        with suppress(OSError):  # it is back all the same
+            os.utime(target / LOCK_FILE)
         sync_dir(sessions_dir)
     except OSError as error:
         raise _failed(folder.name, error) from error
     return target
+
+
+def taken_at(folder: Path) -> float:
+    """When a session was last opened, or came back from the trash, as Unix time; 0 where neither is known."""
+    try:
+        return os.stat(folder / LOCK_FILE, follow_symlinks=False).st_mtime
+    except OSError:
+        return 0.0
 
 
 def empty_trash(sessions_dir: Path, *, before: float) -> list[str]:

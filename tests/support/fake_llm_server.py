@@ -44,7 +44,9 @@ class FakeLLM:
     real service would refuse, a script that ran out, a rule that raised) is listed in `problems`.
 
     The attributes may be changed while the server runs. `routes` maps a path such as `/v1/models` to a reply
-    that is sent for it without using up the script. `api_key` of None lets any key in. `input_tokens` is what
+    that is sent for it without using up the script. `aside` is a reply to every request that offers no tools,
+    likewise: what a program asks beside its conversations. Such requests are then `side_calls` and no
+    `generations`. `api_key` of None lets any key in. `input_tokens` is what
     count_tokens answers; None means a quarter of the body's bytes.
     """
 
@@ -67,6 +69,7 @@ class FakeLLM:
         self.models = list(models)
         self.input_tokens: int | None = None
         self.routes: dict[str, Reply] = {}
+        self.aside: Reply | None = None
         self.requests: list[RecordedRequest] = []
         self.disconnects: list[int] = []
         self.problems: list[str] = []
@@ -140,7 +143,15 @@ class FakeLLM:
     @property
     def generations(self) -> list[RecordedRequest]:
         """The requests that asked for a model answer, in order."""
-        return [request for request in list(self.requests) if request.generates]
+        return [item for item in list(self.requests) if item.generates and not self._is_aside(item)]
+
+    @property
+    def side_calls(self) -> list[RecordedRequest]:
+        """The requests that are answered with `aside`, in order."""
+        return [item for item in list(self.requests) if item.generates and self._is_aside(item)]
+
+    def _is_aside(self, request: RecordedRequest) -> bool:
+        return self.aside is not None and "tools" not in request.payload
 
     def assert_clean(self) -> None:
         """Raise AssertionError when there were problems."""
@@ -297,6 +308,8 @@ class FakeLLM:
         return openai_violation(request.json, self.dialect)
 
     def _next_reply(self, request: RecordedRequest) -> Reply:
+        if self.aside is not None and self._is_aside(request):
+            return self.aside
         with contextlib.suppress(IndexError):
             return self.replies.popleft()
         if self._rule is not None:

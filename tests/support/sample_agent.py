@@ -36,9 +36,17 @@ class MemoryArchive:
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
+        self.kept: dict[str, str] = {}
+        self.results: Path | None = None  # where large results are said to be kept
 
     def append(self, message: Message, *, sync: bool = False) -> None:
         self.messages.append(message)
+
+    def keep_result(self, call_id: str, text: str) -> Path | None:
+        if self.results is None:
+            return None
+        self.kept[call_id] = text
+        return self.results / call_id
 
 
 @dataclass

@@ -12,10 +12,14 @@ import pytest
 from mewcode.cli import SHELLS, parsers
 from mewcode.completion.bash import bash_script
 from mewcode.completion.fish import fish_script
-from mewcode.completion.grammar import read_grammars
+from mewcode.completion.grammar import _BEHIND, read_grammars
 from mewcode.completion.values import print_values
 from mewcode.completion.zsh import zsh_script
 from mewcode.core.access import MODES
+from mewcode.infra.paths import find_places
+from mewcode.sessions.browse import update
+from mewcode.sessions.record import encode_record, title_record
+from tests.support.archive import make_session, said
 
 GRAMMARS = read_grammars(parsers())
 SCRIPTS = {"bash": bash_script(GRAMMARS), "zsh": zsh_script(GRAMMARS), "fish": fish_script(GRAMMARS)}
@@ -67,7 +71,7 @@ def completed(line: str, tmp_path: Path) -> list[str]:
         ("mewcode --permission-mode=", list(MODES)),
         ("mewcode --permission-mode=pl", ["plan"]),
         ("mewcode -p --output-format s", ["stream-json"]),
-        ("mewcode ", ["config", "doctor", "sessions", "completion", "demo"]),
+        ("mewcode ", ["config", "doctor", "sessions", "instructions", "prompt", "completion", "demo"]),
         ("mewcode config ", ["show", "path"]),
         ("mewcode config show --j", ["--json"]),
         ("mewcode completion ", list(SHELLS)),
@@ -110,6 +114,85 @@ def test_what_fish_offers(line: str, offered: str, rule: str, tmp_path: Path) ->
         env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
     )  # fmt: skip
     assert [item.split("\t")[0] for item in done.stdout.splitlines()] == [offered], done.stderr
+
+
+def program_that_completes(folder: Path) -> dict[str, str]:
+    """An environment in which ``mewcode`` names the kind it is asked for, and what a shell must not run."""
+    program = folder / "bin" / "mewcode"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nshift\nprintf 'one-%s\\ttitle\\n' \"$@\"\n")
+    program.chmod(0o755)
+    return {"HOME": str(folder), "PATH": f"{program.parent}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("mewcode sessions show ", "sessions"),
+        ("mewcode sessions pin x ", "sessions"),
+        ("mewcode sessions rename x ", ""),
+        ("mewcode sessions restore ", "trashed"),
+        ("mewcode sessions search ", ""),
+    ],
+)
+@pytest.mark.parametrize("shell", INSTALLED)
+def test_sessions_are_offered_where_one_is_named(shell: str, line: str, kind: str, tmp_path: Path) -> None:
+    env = program_that_completes(tmp_path)
+    (tmp_path / "script").write_text(SCRIPTS[shell])
+    words = line.split(" ")
+    if shell == "bash":
+        ask = f'source {tmp_path}/script; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _mewcode'
+        argv = ["bash", "-c", ask + '; printf "%s\\n" "${COMPREPLY[@]}"', "bash", *words]
+    elif shell == "zsh":  # as `_mewcode` and `_arguments` call it: without the command's own name
+        ask = 'compdef() {}; compadd() { print -l -- $found }; words=("$@") CURRENT=$#; source '
+        argv = ["zsh", "-f", "-c", f"{ask}{tmp_path}/script; _mewcode_behind_sessions", "zsh", "mewcode"]
+        argv += words[2:]
+    else:
+        argv = ["fish", "--no-config", "-c", f"source {tmp_path}/script; complete -C '{line}'"]
+    done = subprocess.run(
+        argv, capture_output=True, text=True, timeout=30, check=False, env=env, cwd=tmp_path
+    )
+    offered = [item.split("\t")[0] for item in done.stdout.split("\n")]
+    assert (f"one-{kind}" in offered) == bool(kind), (done.stdout, done.stderr)
+    assert any(item.startswith("one-") for item in offered) == bool(kind)
+
+
+def test_what_may_stand_behind_a_word_is_said_of_words_there_are() -> None:
+    grammar = GRAMMARS["sessions"]
+    assert {item.word for item in grammar.behind} == set(_BEHIND["sessions"]) <= set(grammar.words)
+
+
+def test_titles_are_offered_too_and_only_plain_ones_to_bash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sessions = tmp_path / ".mewcode" / "sessions"
+    titles = {"aaaa": "parser-fix", "bbbb": "$(touch x)", "cccc": "The big 会话", "dddd": "重构"}
+    for name, title in titles.items():
+        make_session(
+            sessions, f"20261130-120000-{name}", said("u", "x"), encode_record(title_record(title, ts=2))
+        )
+    make_session(sessions, "20261130-120000-eeee", said("u", "first\tprompt"))
+    monkeypatch.chdir(tmp_path)
+    update(find_places(tmp_path, os.environ), lambda: False)
+    print_values(["sessions"])
+    assert sorted(capsys.readouterr().out.split("\n")[:-1]) == sorted([
+        *(f"20261130-120000-{name}" for name in (*titles, "eeee")), "parser-fix", "重构",
+    ])  # fmt: skip
+    print_values(["sessions", "described"])
+    lines = capsys.readouterr().out.split("\n")
+    assert "20261130-120000-eeee\tfirst prompt" in lines
+    assert "The big 会话\t20261130-120000-cccc" in lines
+
+
+def test_trashed_sessions_are_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert print_values(["trashed"]) == 0
+    for name in ("20261129-120000-aaaa", "20261129-120000-aaaa.2", "; rm"):
+        (tmp_path / ".mewcode/sessions/trash" / name).mkdir(parents=True)
+    assert print_values(["trashed"]) == 0
+    assert capsys.readouterr().out.split() == ["20261129-120000-aaaa.2", "20261129-120000-aaaa"]
 
 
 def test_sessions_are_those_of_the_folder_the_newest_first(

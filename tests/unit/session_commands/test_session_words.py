@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 from mewcode.cli import parse
-from mewcode.core.errors import UsageError
+from mewcode.core.errors import SessionError, UsageError
 from mewcode.infra.paths import find_places
-from mewcode.session_commands.context import age_text, cache_path, size_text
+from mewcode.session_commands.context import age_text, size_text
 from mewcode.session_commands.run import command_of, run_sessions
 from mewcode.session_commands.words import VERBS
 from mewcode.sessions.archive import SessionWriter
+from mewcode.sessions.record import brief_record, encode_record
 from mewcode.sessions.retention import DAY
-from tests.support.archive import head, make_session, said
+from mewcode.sessions.workspaces import cache_path, remember_root
+from tests.support.archive import add_lines, head, make_session, said
 
 ONE, TWO = "20260101-100000-aaaa", "20260202-100000-bbbb"
 
@@ -102,7 +104,7 @@ def test_list_has_all_of_them_the_newest_first(run, sessions):
     assert len(run("list", "--json")[1]) == 62
 
 
-def test_search_names_session_and_turn(run, sessions):
+def test_search_names_session_and_turn(run, sessions, tmp_path):
     _, value, _ = run("search", '"the parser"', "--json")
     assert value == [
         {
@@ -112,11 +114,43 @@ def test_search_names_session_and_turn(run, sessions):
             "ts": 10.0,
             "snippet": "fix the parser",
             "title": "fix the parser",
+            "path": str(sessions / ONE),
+            "folder": str(tmp_path / "project"),
         }
     ]
     code, out, err = run("search", "nothinglikethat")
     assert (code, out) == (0, "")
     assert "no message" in err
+
+
+def test_search_by_regular_expression(run, sessions):
+    _, value, _ = run("search", r"re:th[ae] \w+er\b", "--json")
+    assert [(item["session"], item["turn"], item["title"]) for item in value] == [(ONE, 1, "fix the parser")]
+    assert "no message" in run("search", "re:^parser")[2]
+    with pytest.raises(SessionError, match="no regular expression"):
+        run("search", "re:(")
+
+
+def test_other_workspaces_are_asked_on_request_only(run, sessions, tmp_path):
+    other = tmp_path / "other"
+    make_session(other / ".mewcode" / "sessions", "20260303-100000-cccc", said("u", "parser elsewhere", 30))
+    remember_root(tmp_path / "home" / ".mewcode", other, now=1)
+    assert len(run("list", "--json")[1]) == 2
+    found = run("list", "--everywhere", "--json")[1]
+    assert [(item["id"][-4:], item["folder"]) for item in found] == [
+        ("cccc", str(other)), ("bbbb", str(tmp_path / "project")), ("aaaa", str(tmp_path / "project")),
+    ]  # fmt: skip
+    assert str(other) in run("list", "--everywhere")[1]
+    assert len(run("list", "--repository", "--json")[1]) == 2
+    for query in ("parser", "re:pars", '"parser'):
+        found = run("search", query, "--everywhere", "--json")[1]
+        assert {item["folder"] for item in found} == {str(other), str(tmp_path / "project")}
+
+
+def test_show_tells_what_was_done(run, sessions):
+    add_lines(sessions / ONE, encode_record(brief_record("Mended the parser.", ts=12)))
+    assert run("show", ONE, "--json")[1]["brief"] == "Mended the parser."
+    assert "brief: Mended the parser." in run("show", ONE)[1]
 
 
 def test_labels_also_while_another_process_writes(run, sessions):
@@ -170,6 +204,18 @@ def test_prune_goes_by_the_users_config(run, sessions, tmp_path):
     mark.write_text(json.dumps({"ts": since - 31 * DAY}))
     assert run("prune", "--json")[1]["emptied"] == [TWO]
     assert not (sessions / "trash" / TWO).exists()
+
+
+def test_folders_of_other_names_are_listed_pruned_and_brought_back(run, sessions, tmp_path):
+    (tmp_path / "home" / ".mewcode").mkdir()
+    (tmp_path / "home" / ".mewcode" / "config.yaml").write_text("sessions: {keep_last: 0}\n")
+    make_session(sessions, "my old chat", said("u", "of another program", 5))
+    (sessions / "older.jsonl").write_bytes(said("u", "a file by itself", 5))
+    assert "my old chat" in {item["id"] for item in run("list", "--json")[1]}
+    assert "my old chat" in {item["id"] for item in run("prune", "--json")[1]["trashed"]}
+    assert (sessions / "older.jsonl").is_file()
+    run("restore", "my old chat")
+    assert {item["id"] for item in run("list", "--json")[1]} == {"my old chat"}
 
 
 def test_check_tells_and_repairs(run, sessions):

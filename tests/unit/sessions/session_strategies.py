@@ -62,7 +62,8 @@ def messages(
 class FailingCalls(FileCalls):
     """System calls that fail as told: ``limit`` bytes fit on the disk (None: no limit), the next
     ``interrupts`` writes are interrupted, ``fail_open`` and ``fail_sync`` are error numbers, ``most`` is how
-    much one write takes."""
+    much one write takes. ``fail_at``: the call of that number (from 0, of all kinds but syncs) fails, once;
+    ``no_links``: the error number that links fail with."""
 
     def __init__(self) -> None:
         self.limit: int | None = None
@@ -70,15 +71,39 @@ class FailingCalls(FileCalls):
         self.interrupts = 0
         self.fail_open = 0
         self.fail_sync = 0
+        self.fail_at: int | None = None
+        self.no_links = 0
+        self.calls = 0
         self.writes: list[bytes] = []
         self.syncs = 0
 
+    def _count(self):
+        self.calls += 1
+        if self.fail_at == self.calls - 1:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def make_folder(self, path):
+        self._count()
+        super().make_folder(path)
+
+    def rename(self, old, new):
+        self._count()
+        super().rename(old, new)
+
+    def link(self, old, new):
+        self._count()
+        if self.no_links:
+            raise OSError(self.no_links, os.strerror(self.no_links))
+        super().link(old, new)
+
     def open(self, path, flags, mode):
+        self._count()
         if self.fail_open:
             raise OSError(self.fail_open, os.strerror(self.fail_open))
         return super().open(path, flags, mode)
 
     def write(self, descriptor, data):
+        self._count()
         if self.interrupts:
             self.interrupts -= 1
             raise InterruptedError(errno.EINTR, os.strerror(errno.EINTR))

@@ -14,7 +14,7 @@ from session_strategies import user
 
 from mewcode.core.errors import SessionBusy
 from mewcode.sessions.archive import SessionWriter
-from mewcode.sessions.reader import load_session
+from mewcode.sessions.reader import load_history, load_session
 from mewcode.sessions.repair import repair_messages
 
 KILLS = 200 if os.environ.get("MEWCODE_SOAK") == "1" else 20
@@ -38,6 +38,35 @@ for number in range(start, start + 100_000):
     else:
         message = Message(f"m{number}", "tool", (ToolResult(f"c{number - 1}", (Text(pad),)),), "tool")
     writer.append(message, sync=number % 50 == 0)
+    print(number, flush=True)
+"""
+
+# As WRITER, with ways back, compactions and large results; `state_after` says what must be there.
+REWRITER = """
+import sys
+from pathlib import Path
+from mewcode.core.message import Message, Text
+from mewcode.sessions.archive import SessionWriter
+from mewcode.sessions.reader import load_session
+from mewcode.sessions.record import Totals
+
+writer = SessionWriter.open(Path(sys.argv[1]))
+loaded = load_session(writer.folder)
+writer.follow(loaded)
+messages = list(loaded.messages)
+start = int(sys.argv[2])
+for number in range(start, start + 100_000):
+    pad = "x" * (number * 7919 % 3000)
+    writer.keep_result(f"c{number}", f"{number} " * 20_000)
+    if number % 5 == 3:
+        messages = messages[: len(messages) // 2 + 1]
+        writer.rewind(messages[-1].id)
+    elif number % 5 == 4:
+        summary = Message("", "user", (Text(f"s{number} {pad}"),), "compaction")
+        messages = list(writer.compact([summary, *messages[-3:]], turns=number, totals=Totals()))
+    else:
+        messages.append(Message(f"m{number}", "user", (Text(f"m{number} {pad}"),)))
+        writer.append(messages[-1], sync=number % 50 == 0)
     print(number, flush=True)
 """
 
@@ -106,6 +135,38 @@ def test_all_records_written_before_a_kill_are_read_back(tmp_path):
         repaired, _ = repair_messages(loaded.messages)
         assert repaired[0].id == "first"
         number = len(ids) - 1
+
+
+def state_after(state: list[str], number: int) -> list[str]:
+    """The conversation after REWRITER's step of that number: the first words of its messages."""
+    if number % 5 == 3:
+        return state[: len(state) // 2 + 1]
+    if number % 5 == 4:
+        return [f"s{number}", *state[-3:]]
+    return [*state, f"m{number}"]
+
+
+@pytest.mark.soak
+def test_ways_back_compactions_and_results_survive_a_kill(tmp_path):
+    chance = random.Random(5)
+    session = new_session(tmp_path)
+    state, number = ["text"], 0
+    for _ in range(KILLS):
+        said = kill_after(start(REWRITER, session, number), chance.randrange(40))
+        for step in range(number, said + 1):
+            state = state_after(state, step)
+        number = max(number, said + 1)
+        loaded = load_session(session)
+        found = [message.text.split()[0] for message in loaded.messages]
+        if found != state:  # one step may have been taken and not said
+            state = state_after(state, number)
+            number += 1
+        assert found == state
+        kept = {path.name: path for path in (session / "tool-results").glob("c*")}
+        assert {f"c{step}" for step in range(number)} <= kept.keys()
+        for name, path in list(kept.items())[-50:]:
+            assert path.read_text() == f"{name[1:]} " * 20_000
+    assert load_history(session).messages
 
 
 @pytest.mark.soak

@@ -17,19 +17,28 @@ from hypothesis import strategies as st
 
 from mewcode.core.message import Message, Text, Usage
 from mewcode.sessions.catalog import Catalog
+from mewcode.sessions.catalog_entry import entry_fields
 from mewcode.sessions.catalog_search import search
 from mewcode.sessions.labels import add_label
 from mewcode.sessions.reader import load_session
 from mewcode.sessions.record import (
+    Base,
+    Fork,
     Totals,
+    brief_record,
+    compact_record,
     encode_message,
     encode_record,
     pin_record,
+    reads_record,
+    rewind_record,
+    session_record,
     tag_record,
     title_record,
     usage_record,
 )
 from mewcode.sessions.transcript import read_transcript
+from mewcode.sessions.trash import list_trash, move_to_trash, restore_session
 from tests.support.archive import add_lines, answered, asked, head, make_session, said
 from tests.support.program import ROOT
 
@@ -66,12 +75,12 @@ def test_what_is_known_of_a_session(tmp_path):
         encode_record(usage_record(Totals({"m2": usage}, 0.25), ts=6)),
     )
     entry = only(sessions, tmp_path / "c.sqlite")
-    assert msgspec.structs.asdict(entry) == {
-        "id": NAME, "path": folder, "title": "修复 the parser", "named": False,
+    assert entry_fields(entry) == {
+        "id": NAME, "path": folder, "folder": "", "indexed": True, "title": "修复 the parser", "named": False,
         "first_prompt": "修复 the parser",
         "updated": 6.0, "messages": 4, "turns": 2, "size": (folder / "conversation.jsonl").stat().st_size,
         "model": "m2", "cwd": "/work", "branch": "main", "parent_session": "20250101-100000-bbbb",
-        "tokens": 127, "cost_usd": 0.25, "tags": [], "pinned": False, "damaged": 0,
+        "tokens": 127, "cost_usd": 0.25, "tags": (), "pinned": False, "damaged": 0,
     }  # fmt: skip
 
 
@@ -94,7 +103,7 @@ def test_labels_are_records_and_no_activity(tmp_path):
     add_label(folder, tag_record(add=["a", "b"], ts=9000))
     add_label(folder, tag_record(add=["c"], remove=["a"], ts=9000))
     entry = only(tmp_path / "s", tmp_path / "c.sqlite")
-    assert (entry.title, entry.named, entry.pinned, entry.tags) == ("The big fix", True, True, ["b", "c"])
+    assert (entry.title, entry.named, entry.pinned, entry.tags) == ("The big fix", True, True, ("b", "c"))
     assert entry.updated == 50.0
     assert (folder / "conversation.jsonl").stat().st_mtime == 1000
     loaded = load_session(folder)
@@ -103,6 +112,143 @@ def test_labels_are_records_and_no_activity(tmp_path):
     add_label(folder, pin_record(False, ts=9000))
     entry = only(tmp_path / "s", tmp_path / "c.sqlite")
     assert (entry.title, entry.named, entry.pinned) == ("first", False, False)
+
+
+def forked(name: str, parent: str, *lines: bytes, sessions: Path) -> Path:
+    fork = Fork(parent, "u", [Base("base-1.jsonl", 10)])
+    record = session_record(name, ts=20, cwd="/w", mode="default", provider="p", model="m1", fork=fork)
+    return make_session(sessions, name, encode_record(record), *lines)
+
+
+def test_a_models_title_stands_behind_the_users_own(tmp_path):
+    folder = make_session(tmp_path / "s", NAME, said("u", "first"))
+    cache = tmp_path / "c.sqlite"
+    for record, title, named in (
+        (title_record("By a model", ts=2, auto=True), "By a model", False),
+        (title_record("Mine", ts=3), "Mine", True),
+        (title_record("By a model again", ts=4, auto=True), "Mine", True),
+        (title_record("", ts=5), "By a model again", False),
+        (title_record("", ts=6, auto=True), "first", False),
+    ):
+        add_label(folder, record)
+        entry = only(tmp_path / "s", cache)
+        assert (entry.title, entry.named, entry.first_prompt) == (title, named, "first")
+
+
+def test_the_last_brief_is_kept(tmp_path):
+    make_session(
+        tmp_path / "s", NAME, said("u", "x"), encode_record(brief_record("old", ts=2)),
+        encode_record(brief_record("Fixed\x1b[31m it.\nAll green.", ts=3, by="m")),
+    )  # fmt: skip
+    catalog = catalog_of(tmp_path / "s", tmp_path / "c.sqlite")
+    assert catalog.brief(NAME) == "Fixed it.\nAll green."
+    assert catalog.brief("none") == ""
+    assert catalog.entries()[0].updated == 1.0
+    catalog.close()
+
+
+def test_a_compaction_counts_nothing_twice(tmp_path):
+    usage = Usage(100, 20)
+    answer = Message("a", "assistant", (Text("done needle"),), "model", "m1", usage)
+    marker = compact_record(
+        "k", ts=5, parent="a", about={"mode": "default", "provider": "p", "model": "m2"}, turns=1,
+        totals=Totals({"m1": usage}, 0.5),
+    )  # fmt: skip
+    copy = {"id": "a2", "of": "a", "role": "assistant", "content": "done needle", "ts": 5, "model": "m1",
+            "usage": {"input_tokens": 100, "output_tokens": 20}}  # fmt: skip
+    later = Message("b", "assistant", (Text("more"),), "model", "m1", Usage(1, 2))
+    make_session(
+        tmp_path / "s", NAME, head(NAME), said("u", "first", 2), encode_message(answer, ts=3),
+        encode_record(marker), encode_record(copy), said("v", "second", 6), encode_message(later, ts=7),
+        encode_record(reads_record({}, ts=8)),
+    )  # fmt: skip
+    catalog = catalog_of(tmp_path / "s", tmp_path / "c.sqlite")
+    [entry] = catalog.entries()
+    assert (entry.messages, entry.turns, entry.tokens, entry.cost_usd, entry.updated) == (4, 2, 123, 0.5, 8.0)
+    assert [hit.turn for hit in search(catalog, "needle")] == [1]
+    assert [hit.turn for hit in search(catalog, "second")] == [2]
+    catalog.close()
+
+
+def test_what_a_rewind_left_behind_is_still_found(tmp_path):
+    make_session(
+        tmp_path / "s", NAME, said("u", "first"), said("v", "abandoned"),
+        encode_record(rewind_record("r", ts=3, to="u", before="v")), said("w", "instead", 4),
+    )  # fmt: skip
+    catalog = catalog_of(tmp_path / "s", tmp_path / "c.sqlite")
+    assert (catalog.entries()[0].messages, [hit.turn for hit in search(catalog, "abandoned")]) == (3, [2])
+    catalog.close()
+
+
+def test_a_fork_bears_its_own_words_else_the_title_of_what_it_continues(tmp_path):
+    sessions = tmp_path / "s"
+    make_session(sessions, NAME, said("u", "the beginning"))
+    forked("20260102-100000-bbbb", NAME, sessions=sessions)
+    forked("20260103-100000-cccc", "20260102-100000-bbbb", sessions=sessions)
+    forked("20260104-100000-dddd", NAME, said("v", "another way", 21), sessions=sessions)
+    forked("20260105-100000-eeee", "20250101-100000-gone", sessions=sessions)
+    carried = encode_record(usage_record(Totals({"m": Usage(50, 5)}, 0.5), ts=20) | {"carried": True})
+    total = encode_record(usage_record(Totals({"m": Usage(60, 6)}, 0.75), ts=22))
+    forked("20260106-100000-ffff", NAME, carried, said("v", "x", 21), total, sessions=sessions)
+    catalog = catalog_of(sessions, tmp_path / "c.sqlite")
+    found = {entry.id[-4:]: entry for entry in catalog.entries()}
+    catalog.close()
+    assert {name: (entry.title, entry.messages) for name, entry in found.items()} == {
+        "aaaa": ("the beginning", 1), "bbbb": ("the beginning", 0), "cccc": ("the beginning", 0),
+        "dddd": ("another way", 1), "eeee": ("(fork of 20250101-100000-gone)", 0), "ffff": ("x", 1),
+    }  # fmt: skip
+    assert found["dddd"].parent_session == NAME
+    assert (found["ffff"].tokens, found["ffff"].cost_usd) == (11, 0.25)
+
+
+def test_new_sessions_are_looked_at_before_they_are_read(tmp_path):
+    sessions = tmp_path / "s"
+    for number in range(3):
+        long = (said(f"m{place}", "words " * 100) for place in range(400))
+        label = encode_record(title_record(f"title {number}", ts=9)) if number else b""
+        make_session(
+            sessions, f"s{number}", head(f"s{number}", branch="main"), said("u", f"prompt {number}"), *long,
+            label, mtime=100.0 + number,
+        )  # fmt: skip
+    catalog = Catalog(sessions, tmp_path / "c.sqlite")
+    seen = []
+    catalog.refresh(None, lambda: seen.append(catalog.entries()))
+    catalog.close()
+    assert {(entry.title, entry.branch, entry.indexed, entry.messages) for entry in seen[0]} == {
+        ("title 2", "main", False, 0), ("title 1", "main", False, 0), ("prompt 0", "main", False, 0),
+    }  # fmt: skip
+    assert [sorted(entry.id for entry in found if entry.indexed) for found in seen] == [
+        [], ["s2"], ["s1", "s2"], ["s0", "s1", "s2"],
+    ]  # fmt: skip
+    assert {entry.messages for entry in seen[-1]} == {401}
+
+
+def test_it_stops_when_told_and_goes_on_later(tmp_path):
+    for number in range(5):
+        make_session(tmp_path / "s", f"s{number}", said("u", f"prompt {number}"))
+    catalog = Catalog(tmp_path / "s", tmp_path / "c.sqlite")
+    steps = []
+    catalog.refresh(lambda: len(steps) >= 3, lambda: steps.append(1))
+    assert sum(entry.indexed for entry in catalog.entries()) == 2
+    catalog.refresh()
+    assert all(entry.indexed and entry.messages == 1 for entry in catalog.entries())
+    catalog.close()
+
+
+def test_folders_of_other_names_are_sessions_and_other_files_are_left_alone(tmp_path):
+    sessions = tmp_path / "s"
+    make_session(sessions, "my old chat 会话", said("u", "foreign"))
+    (sessions / "older.jsonl").write_bytes(said("u", "of an older layout"))
+    (sessions / "empty").mkdir()
+    os.mkdir(os.fsencode(sessions) + b"/not-utf8-\xff")
+    Path(os.fsdecode(os.fsencode(sessions) + b"/not-utf8-\xff/conversation.jsonl")).write_bytes(
+        said("u", "x")
+    )
+    entry = only(sessions, tmp_path / "c.sqlite")
+    assert (entry.id, entry.title) == ("my old chat 会话", "foreign")
+    moved = move_to_trash(sessions, entry.path, now=5)
+    assert restore_session(sessions, moved.name) == entry.path
+    assert (sessions / "older.jsonl").is_file()
 
 
 def test_a_label_behind_half_a_line_stands_by_itself(tmp_path):
@@ -274,6 +420,40 @@ LINES = st.one_of(
     st.builds(lambda on: encode_record(pin_record(on, ts=5)), st.booleans()),
     st.builds(lambda tags: encode_record(tag_record(add=tags, ts=5)), st.lists(TEXTS, max_size=2)),
     st.just(head(NAME)),
+    st.builds(lambda words, auto: encode_record(title_record(words, ts=5, auto=auto)), TEXTS, st.booleans()),
+    st.builds(lambda words: encode_record(brief_record(words, ts=5)), TEXTS),
+    st.builds(
+        lambda to: encode_record(rewind_record("r", ts=6, to=to, before="u")),
+        st.sampled_from(["u", "v", None]),
+    ),
+    st.builds(
+        lambda turns: encode_record(
+            compact_record("k", ts=6, parent="u", about={"model": "m9"}, turns=turns, totals=Totals({}, 0.5))
+        ),
+        st.integers(0, 3),
+    ),
+    st.builds(
+        lambda name, words: encode_record(
+            {"id": name + "2", "of": name, "role": "user", "content": words, "ts": 7}
+        ),
+        st.sampled_from("uvw"),
+        TEXTS,
+    ),
+    st.builds(
+        lambda parent: encode_record(
+            session_record(
+                "two",
+                ts=8,
+                cwd="/w",
+                mode="",
+                provider="",
+                model="m",
+                branch="b",
+                fork=Fork(parent, None, []),
+            )
+        ),
+        st.sampled_from(["one", "two", "gone"]),
+    ),
     st.sampled_from(
         [b"\n", b"null\n", b"{}\n", b"[]\n", b"\xff\n", b'{"type":"later"}\n', b"\xef\xbb\xbf{}\n"]
     ),
@@ -286,10 +466,14 @@ STEPS = st.lists(
     st.tuples(
         st.sampled_from(["one", "two"]),
         st.lists(PIECES, max_size=5),
-        st.sampled_from(["add", "add", "add", "new", "gone"]),
+        st.sampled_from(["add", "add", "add", "new", "gone", "trash", "restore"]),
     ),
     max_size=7,
 )  # fmt: skip
+
+
+def trashed(sessions: Path) -> set[str]:
+    return {item.id for item in list_trash(sessions)}
 
 
 def known(catalog: Catalog):
@@ -313,12 +497,16 @@ def test_step_by_step_it_becomes_what_it_is_from_nothing(steps):
         try:
             for session, pieces, how in steps:
                 folder = sessions / session
-                if how != "add" and folder.exists():
+                if how in ("new", "gone") and folder.exists():
                     shutil.rmtree(folder)
+                elif how == "restore" and not folder.exists() and session in trashed(sessions):
+                    restore_session(sessions, session)
                 if how != "gone":
                     if not folder.exists():
                         make_session(sessions, session)
                     add_lines(folder, *pieces)
+                if how == "trash":
+                    move_to_trash(sessions, folder, now=9)
                 grown.refresh()
             fresh = catalog_of(sessions, Path(name) / "fresh.sqlite")
             try:

@@ -24,7 +24,7 @@ def test_a_sound_session(tmp_path):
     before = (folder / "conversation.jsonl").stat()
     health = examine(folder)
     assert (health.is_sound, health.messages) == (True, 2)
-    assert health.repairs == ["a call without a result: marked as interrupted"]
+    assert health.repairs == ["1 unfinished tool call"]
     assert repair_file(folder, now=NOW) is None
     assert (folder / "conversation.jsonl").stat() == before
     assert sorted(path.name for path in folder.iterdir()) == ["conversation.jsonl", "conversation.lock"]

@@ -7,12 +7,16 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from session_scripts import STEPS, ForkScript, Script
 
 from mewcode.infra.redact import redact
-from mewcode.sessions.catalog import Catalog
+from mewcode.sessions.export_facts import facts_of
 from mewcode.sessions.export_html import as_html
 from mewcode.sessions.export_json import as_json
 from mewcode.sessions.export_markdown import as_markdown
+from mewcode.sessions.reader import load_history, load_session
 from tests.support.archive import answered, asked, head, make_session, said
 
 KEY = "sk-abcdefghijklmnop1234567890"
@@ -29,12 +33,7 @@ LINES = (
 
 @pytest.fixture
 def entry(tmp_path):
-    make_session(tmp_path / "s", NAME, *LINES)
-    catalog = Catalog(tmp_path / "s", tmp_path / "c.sqlite")
-    catalog.refresh()
-    [found] = catalog.entries()
-    catalog.close()
-    return found
+    return facts_of(make_session(tmp_path / "s", NAME, *LINES))
 
 
 @pytest.mark.parametrize("form", [as_markdown, as_json, as_html])
@@ -58,6 +57,20 @@ def test_json_keeps_every_record_and_every_field(entry):
     assert (value["format"], value["version"], value["id"]) == ("mewcode-session", 1, NAME)
     expected = [json.loads(line) for line in LINES if line != b"junk\n"]
     assert value["records"] == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS, st.integers(0, 10_000), STEPS)
+def test_json_of_a_fork_holds_what_it_continues(tmp_path_factory, before, number, steps):
+    script = ForkScript(Script().run(before), number).run(steps)
+    folder = script.write(tmp_path_factory.mktemp("fork"))
+    value = json.loads(as_json(facts_of(folder), str))
+    alone = tmp_path_factory.mktemp("alone")
+    lines = [json.dumps(record).encode() + b"\n" for record in value["records"]]
+    (alone / "conversation.jsonl").write_bytes(b"".join(lines))
+    assert load_session(alone).messages == script.way.spoken
+    assert load_history(alone).messages == script.way.written
+    assert load_session(alone).parent_session == load_session(folder).parent_session == "s"
 
 
 class Page(HTMLParser):

@@ -137,6 +137,18 @@ def test_by_the_name_that_the_user_gave(sessions):
     assert find_session(sessions, "Parser fix 修复") == sessions / NAMES[0]
 
 
+def test_by_a_models_title_where_the_user_gave_none(sessions):
+    add_label(sessions / NAMES[0], title_record("By a model", ts=2, auto=True))
+    assert find_session(sessions, "by a  MODEL") == sessions / NAMES[0]
+    add_label(sessions / NAMES[0], title_record("Mine", ts=3))
+    add_label(sessions / NAMES[0], title_record("Another", ts=4, auto=True))
+    assert find_session(sessions, "mine") == sessions / NAMES[0]
+    with pytest.raises(SessionError):
+        find_session(sessions, "another")
+    add_label(sessions / NAMES[0], title_record("", ts=5))
+    assert find_session(sessions, "another") == sessions / NAMES[0]
+
+
 def test_a_name_that_is_only_spoken_of_is_none(sessions):
     add_label(sessions / NAMES[0], title_record("real", ts=1))
     said = encode_message(Message("v", "user", (Text('{"type":"title","title":"x"}'),)), ts=2)
