@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import platform
-import time
 from collections.abc import Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from mewcode._version import __version__
+from mewcode.agent.background_work import BackgroundWork
+from mewcode.agent.fit import NewestPart
 from mewcode.agent.loop import Limits
+from mewcode.agent.news import News
 from mewcode.agent.ports import Person
 from mewcode.agent.session import Session
 from mewcode.agent.surroundings import Surroundings
@@ -20,42 +20,40 @@ from mewcode.agent.tool_runner import ToolRunner
 from mewcode.config.edit import remember_project_rule
 from mewcode.config.schema import Config
 from mewcode.config.trust import TrustStore, is_own_folder
-from mewcode.core.access import MODES
-from mewcode.core.errors import SessionError, UsageError
-from mewcode.core.message import Image, Message, ToolResult
-from mewcode.infra.paths import Places, project_dir
+from mewcode.core.access import Mode
+from mewcode.core.errors import UsageError
+from mewcode.infra.paths import Places
 from mewcode.permissions.policy import Policy
 from mewcode.permissions.repository import is_plain_repository
 from mewcode.permissions.rules import Rule, RuleSet
-from mewcode.prompt.builder import FIXED_SECTIONS, build_prompt
-from mewcode.prompt.environment import environment_module
+from mewcode.prompting import SystemPrompt
 from mewcode.providers.base import Provider
 from mewcode.providers.catalog import Catalog, ModelInfo, ModelOverride
 from mewcode.providers.registry import Service, key_variables, make_provider, preset_named
-from mewcode.sessions.archive import SessionWriter
-from mewcode.sessions.find import find_session, newest_session
-from mewcode.sessions.reader import LoadedSession, load_session
-from mewcode.sessions.record import state_record, usage_record
-from mewcode.sessions.repair import repair_messages
+from mewcode.reopening import BUSY_WAIT, WorkspaceArchives
+from mewcode.sessions.settings import read_settings
+from mewcode.sessions.tool_results import TOOL_RESULTS
 from mewcode.setup import Setup, kept_keys, named_providers
 from mewcode.tools.base import AnyTool, ToolSession
 from mewcode.tools.read_table import ReadTable
 from mewcode.tools.registry import Registry, builtin_tools
 from mewcode.tools.shell_session import SECRET_NAMES, ShellSession
 
-# Seconds that a session held by another process is waited for.
-_BUSY_WAIT = 5.0
-
 
 def open_session(
-    setup: Setup, person: Person | None, provider: Provider | None = None, tools: Sequence[AnyTool] = ()
+    setup: Setup,
+    person: Person | None,
+    provider: Provider | None = None,
+    tools: Sequence[AnyTool] = (),
+    *,
+    wait: float = BUSY_WAIT,
 ) -> Session:
     """A new session, or the one that the options name. ``provider`` replaces the service's own (the demo),
     ``tools`` are added to the built-in ones.
 
-    Raises `SessionError` (with `SessionBusy` after 5 s), `UsageError`, `ConfigError`.
+    Raises `SessionError` (`SessionBusy` after ``wait`` seconds), `UsageError`, `ConfigError`.
     """
-    return _Assembly(setup).session(person, provider, tools)
+    return _Assembly(setup).session(person, provider, tools, wait)
 
 
 class ProjectRules:
@@ -80,44 +78,57 @@ class _Assembly:
         self._add_dirs = tuple(_existing(path) for path in setup.options.add_dirs)
         self._service = setup.service
         self._secrets = self._key_names()
+        self._settings = read_settings(self._config.sessions, self._config.origin)
+        self._sessions_dir = setup.places.project / "sessions"
+        self._prompt = SystemPrompt(
+            setup.places, setup.environ, self._config, self._settings, self._is_ours, self._add_dirs
+        )
 
-    def session(self, person: Person | None, provider: Provider | None, tools: Sequence[AnyTool]) -> Session:
+    def session(
+        self, person: Person | None, provider: Provider | None, tools: Sequence[AnyTool], wait: float
+    ) -> Session:
         setup, config = self._setup, self._config
-        loaded, archive, notices = self._archive()
-        named = setup.options.model or (loaded.model if loaded else "") or config.model or ""
-        policy = self._policy(loaded)
+        services = self._services if provider is None else None
+        archives = WorkspaceArchives(setup, self._largest_window(), lambda: self._service, services)
+        opened = archives.open_wanted(wait)
+        policy = self._policy(opened.mode if opened else config.permissions.mode)
         registry = Registry((*builtin_tools(), *tools))
         tool_session = self._tool_session()
         tool_session.may_read = lambda path: policy.may_show(str(path))
         keeper = ProjectRules(setup.places, setup.trust)
         runner = ToolRunner(registry, tool_session, policy, person, keeper)
-        if loaded is not None:
-            if provider is None:
-                self._use_service(self._service_of(loaded), tool_session.shell)
-            _record_changes(loaded, archive, policy.mode, named, self._service.name)
+        if opened and opened.service:
+            self._use_service(opened.service, tool_session.shell)
         provider = provider or _make_provider(self._service)
+        around = self._surroundings()
         session = Session(
             provider=provider,
-            model=named or None,
+            model=setup.options.model or config.model,
             tools=runner,
             policy=policy,
-            archive=archive,
             catalog=self._catalog,
             find_model=self._find_model,
-            build_system=self._build_system,
-            new_archive=lambda: self._new_archive(policy.mode),
-            around=self._surroundings(),
+            build_system=self._prompt.build,
+            archives=archives,
+            compactor=NewestPart(),
+            settings=self._settings,
+            work=BackgroundWork(self._settings, self._sessions_dir, self._is_ours, self._small_model),
+            around=around,
+            news=News(self._prompt.instructions, around),
             service=self._service,
             service_changed=lambda service: self._use_service(service, tool_session.shell),
             limits=Limits(config.max_turns, setup.options.max_cost),
-            loaded=loaded.messages if loaded else (),
-            used=loaded.totals if loaded else None,
-            notices=[*setup.loaded.notices, *setup.trust.notices, *notices],
+            opened=opened,
+            notices=[*setup.loaded.notices, *setup.trust.notices],
         )
-        session.remind_of_plan()
-        if loaded and not session.model.vision and _holds_image(loaded.messages):
-            session.notices.append("this session holds images, which the model does not take; it is told so")
+        policy.results = tool_session.results = lambda: session.archive.folder / TOOL_RESULTS
         return session
+
+    def _largest_window(self) -> int:
+        """Tokens of the largest window of any model that is known: which one it is going to be stands in what
+        is read."""
+        names = (*self._catalog.names(), *self._config.models)
+        return max(self._find_model(name).context_window for name in names)
 
     def _surroundings(self) -> Surroundings:
         setup = self._setup
@@ -147,21 +158,8 @@ class _Assembly:
         self._secrets |= self._keys_of(service)
         shell.withhold(self._secrets)
 
-    def _service_of(self, loaded: LoadedSession) -> Service:
-        """The service that a continued session last talked to, where it is in reach and no flag names
-        another; else that of the start."""
-        options, chosen = self._setup.options, self._setup.service
-        if not loaded.provider or loaded.provider == chosen.name or options.provider or options.base_url:
-            return chosen
-        return next((service for service in self._services() if service.name == loaded.provider), chosen)
-
-    def _policy(self, loaded: LoadedSession | None) -> Policy:
+    def _policy(self, mode: Mode) -> Policy:
         setup, config = self._setup, self._config
-        mode = config.permissions.mode
-        if loaded and setup.options.mode is None:
-            # A session's mode comes back with it, but never the one that asks nothing.
-            mode = next((known for known in MODES if known == loaded.mode), mode)
-            mode = "default" if mode == "bypass" else mode
         return Policy(
             setup.places.root,
             self._add_dirs,
@@ -186,18 +184,17 @@ class _Assembly:
             fields["thinking"] = style if entry.thinking else "none"
         return self._catalog.find(name, msgspec.convert(fields, ModelOverride))
 
-    def _build_system(self, model: str) -> tuple[str, ...]:
-        places, environ = self._setup.places, self._setup.environ
-        environment = environment_module(
-            cwd=places.cwd,
-            root=places.root,
-            platform=f"{platform.system()} {platform.release()}",
-            shell=Path(environ.get("SHELL") or "bash").name,
-            date=date.today().isoformat(),
-            model=model,
-            add_dirs=self._add_dirs,
-        )
-        return build_prompt((*FIXED_SECTIONS, environment))
+    def _small_model(self, service: Service) -> ModelInfo | None:
+        """The config's, which is meant for the service of the start."""
+        name = self._config.small_model
+        return self._find_model(name) if name and service.name == self._setup.service.name else None
+
+    def _is_ours(self, session_id: str, seal: str) -> bool:
+        """Whether this user's MewCode made a session here, or the user trusts what came with the folder."""
+        setup = self._setup
+        if setup.trusted or is_own_folder(setup.places):
+            return True
+        return setup.trust.is_sealed(setup.places.root, session_id, seal)
 
     def _tool_session(self) -> ToolSession:
         places = self._setup.places
@@ -225,61 +222,6 @@ class _Assembly:
         known = preset_named(service.name)
         return set(key_variables(known)) if known else set()
 
-    def _archive(self) -> tuple[LoadedSession | None, SessionWriter, list[str]]:
-        """The session that the options name, repaired, and the writer that continues it."""
-        folder = self._wanted_session()
-        if folder is None:
-            return None, self._new_archive(self._config.permissions.mode), []
-        writer = None if self._setup.options.fork else SessionWriter.open(folder, wait=_BUSY_WAIT)
-        loaded = load_session(folder)
-        self._check_origin(loaded, writer)
-        messages, notes = repair_messages(loaded.messages)
-        loaded = msgspec.structs.replace(loaded, messages=tuple(messages))
-        if loaded.skipped:
-            notes.insert(0, f"left out {loaded.skipped} damaged records ({'; '.join(loaded.damage[:3])})")
-        if writer is None:
-            writer = self._new_archive(loaded.mode)
-            for message in messages:
-                writer.append(message)
-            # What the old session used is known here too, but it was used there.
-            writer.append_record(usage_record(loaded.totals, ts=time.time()) | {"carried": True})
-        return loaded, writer, [f"repaired: {note}" for note in notes]
-
-    def _check_origin(self, loaded: LoadedSession, writer: SessionWriter | None) -> None:
-        """What came with a folder is not taken for the user's own words: a session that this user's MewCode
-        did not make here is continued only where the folder is trusted."""
-        setup = self._setup
-        trust, root = setup.trust, setup.places.root
-        if setup.trusted or is_own_folder(setup.places) or trust.is_sealed(root, loaded.id, loaded.seal):
-            return
-        if writer is not None:
-            writer.close()
-        raise SessionError(
-            f"session {loaded.id} was not made by you in this folder",
-            "It may have come with the folder. If you trust it: mewcode --trust",
-        )
-
-    def _wanted_session(self) -> Path | None:
-        options, folder = self._setup.options, self._setup.places.project / "sessions"
-        if options.continue_newest:
-            newest = newest_session(folder)
-            if newest is None:
-                raise SessionError("there is no session to continue in this folder", "Start one: mewcode")
-            return newest
-        return None if options.resume is None else find_session(folder, options.resume)
-
-    def _new_archive(self, mode: str) -> SessionWriter:
-        places = self._setup.places
-        return SessionWriter.create(
-            places.project / "sessions",
-            cwd=places.cwd,
-            provider=self._service.name,
-            model=self._setup.options.model or self._config.model or "",
-            mode=mode,
-            prepare=lambda: project_dir(places),
-            seal=lambda session_id: self._setup.trust.seal(places.root, session_id),
-        )
-
 
 def _rules(config: Config) -> dict[str, RuleSet]:
     """The rules by level. Raises `ConfigError` that names the place of one that is wrong."""
@@ -297,30 +239,8 @@ def _rules(config: Config) -> dict[str, RuleSet]:
     return levels
 
 
-def _holds_image(messages: Sequence[Message]) -> bool:
-    blocks = (block for message in messages for block in message.content)
-    return any(
-        isinstance(block, Image)
-        or (isinstance(block, ToolResult) and any(isinstance(part, Image) for part in block.content))
-        for block in blocks
-    )
-
-
 def _make_provider(service: Service) -> Provider:
     return make_provider(service, f"mewcode/{__version__}")
-
-
-def _record_changes(
-    loaded: LoadedSession, archive: SessionWriter, mode: str, model: str, provider: str
-) -> None:
-    """What a flag changed of a continued session holds for the next time as well."""
-    changes = {
-        "mode": mode if mode != loaded.mode else "",
-        "model": model if model != loaded.model else "",
-        "provider": provider if provider != loaded.provider else "",
-    }
-    if any(changes.values()):
-        archive.append_record(state_record(ts=time.time(), **changes))
 
 
 def _existing(path: Path) -> Path:

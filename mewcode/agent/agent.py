@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Literal
 
@@ -42,11 +43,13 @@ class Agent:
         system: tuple[str, ...] = (),
         limits: Limits | None = None,
         retry: RetryPolicy | None = None,
-        prepare: Callable[[], Awaitable[None]] | None = None,
+        prepare: Callable[[Emit], Awaitable[None]] | None = None,
+        finish: Callable[[], None] | None = None,
     ) -> None:
         """``find_model`` gives the facts, such as the price, of a model that was used before. ``prepare`` is
         awaited at the start of each turn, before its message is added; what it raises ends the turn. It has
-        to set a model and a prompt where none is given here."""
+        to set a model and a prompt where none is given here. ``finish`` is called at the end of each turn,
+        however it ended, and must not raise."""
         self.session_id = session_id
         self.provider = provider
         self.model = model or ModelInfo()
@@ -58,6 +61,7 @@ class Agent:
         self.interjections = Interjections()
         self._find_model = find_model
         self._prepare = prepare
+        self._finish = finish
         self._specs = tools.registry.specs()
         self._reminders: list[str] = []
         self._one_at_a_time = asyncio.Lock()
@@ -69,6 +73,19 @@ class Agent:
             raise RuntimeError("a turn is running already")
         text: tuple[ContentBlock, ...] = (Text(prompt),) if prompt else ()
         return Run(self._one_at_a_time, partial(self._turn, (*text, *images)))
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a turn runs."""
+        return self._one_at_a_time.locked()
+
+    @asynccontextmanager
+    async def at_rest(self) -> AsyncIterator[None]:
+        """Within it no turn begins. Raises RuntimeError while one runs."""
+        if self.is_running:
+            raise RuntimeError("a turn is running already")
+        async with self._one_at_a_time:
+            yield
 
     def remind(self, text: str) -> None:
         """Says ``text`` to the model along with the next user message."""
@@ -122,7 +139,7 @@ class Agent:
         ending, exit_code, hint = Ending("error", ""), 1, ""
         try:
             if self._prepare is not None:
-                await self._prepare()
+                await self._prepare(run.emit)
             self._add_prompt(content, run.emit)
             if run.stop_asked:
                 raise asyncio.CancelledError
@@ -149,6 +166,8 @@ class Agent:
                 hint=hint,
                 exit_code=exit_code,
             )
+            if self._finish is not None:
+                self._finish()
             run.emit(TurnEnded(result))
 
     def _add_prompt(self, content: tuple[ContentBlock, ...], emit: Emit) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from mewcode.agent.agent import Agent
-from mewcode.agent.conversation import Conversation, new_message
+from mewcode.agent.conversation import Conversation, NoArchive, new_message
 from mewcode.agent.model_step import model_step
 from mewcode.agent.ports import Emit
 from mewcode.core.message import Message, Text, ToolResult
@@ -23,13 +23,6 @@ _ASIDE = (
 _RUNNING = "(still running)"
 
 
-class _NoArchive:
-    """`agent.ports.Archive` that keeps nothing."""
-
-    def append(self, message: Message, *, sync: bool = False) -> None:
-        return
-
-
 async def ask_aside(agent: Agent, question: str, emit: Emit, retry: RetryPolicy | None = None) -> str:
     """The model's answer; its stream events go to ``emit``. Raises `ProviderError`. The conversation and its
     archive are as before, also when this is cancelled.
@@ -39,7 +32,7 @@ async def ask_aside(agent: Agent, question: str, emit: Emit, retry: RetryPolicy 
     words = f"<system-reminder>\n{_ASIDE}\n</system-reminder>"
     asked = new_message("user", (Text(words), Text(question)), "user")
     messages = (*settled(agent.conversation.messages), asked)
-    apart = Conversation(_NoArchive(), messages)
+    apart = Conversation(NoArchive(), messages)
     request = msgspec.structs.replace(agent.request("none"), messages=messages)
     try:
         message, _ = await model_step(agent.provider, request, apart, emit, retry or agent.retry)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from mewcode.agent.ports import Archive, Emit
 from mewcode.core.events import MessageAdded
@@ -10,12 +12,29 @@ from mewcode.core.ids import new_id
 from mewcode.core.message import ContentBlock, Message, Origin, Role, Text, Usage
 
 
+class NoArchive:
+    """`agent.ports.Archive` that keeps nothing: for what is said beside the conversation."""
+
+    def append(self, message: Message, *, sync: bool = False) -> None:
+        return
+
+    def keep_result(self, call_id: str, text: str) -> Path | None:
+        return None
+
+
 class Conversation:
-    """Messages in the order in which they are sent. Each goes into the archive before it is in the list."""
+    """Messages in the order in which they are sent. Each goes into the archive before it is in the list.
+
+    ``turn`` is the id of the last message of the user's, empty before the first: the turn that runs.
+    ``times_back``: how often it went back to an earlier message.
+    ``said``: when those that were added here were said (Unix time), by id."""
 
     def __init__(self, archive: Archive, messages: Iterable[Message] = ()) -> None:
         self._archive = archive
         self.messages: list[Message] = list(messages)
+        self.turn = _last_turn(self.messages)
+        self.times_back = 0
+        self.said: dict[str, float] = {}
         self.usage: dict[str, Usage] = {}
 
     def add(self, message: Message, emit: Emit, *, sync: bool = False) -> None:
@@ -23,7 +42,23 @@ class Conversation:
         `agent.ports.Archive.append`. Raises nothing: an archive does not."""
         self._archive.append(message, sync=sync)
         self.messages.append(message)
+        if said := _last_turn((message,)):
+            self.turn, self.said[said] = said, time.time()
         emit(MessageAdded(message))
+
+    def go_back(self, messages: Iterable[Message]) -> None:
+        """From now on these are its messages; the archive was told already."""
+        self.messages[:] = list(messages)
+        self.times_back += 1
+        self.turn = _last_turn(self.messages)
+
+    def move_to(self, archive: Archive) -> None:
+        """From the next message on they go into another archive, which holds those so far already."""
+        self._archive = archive
+
+    def keep_result(self, call_id: str, text: str) -> Path | None:
+        """See `agent.ports.Archive.keep_result`."""
+        return self._archive.keep_result(call_id, text)
 
     def remind(self, text: str, emit: Emit) -> None:
         """Says something to the model that neither the user nor the model said; archived like the rest."""
@@ -33,6 +68,13 @@ class Conversation:
     def count(self, model: str, usage: Usage) -> None:
         """Adds to what ``model`` has used in this conversation, answers that came to nothing included."""
         self.usage[model] = self.usage.get(model, Usage()) + usage
+
+
+def _last_turn(messages: Sequence[Message]) -> str:
+    return next(
+        (message.id for message in reversed(messages) if message.role == "user" and message.origin == "user"),
+        "",
+    )
 
 
 def new_message(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
 from mewcode.core.access import Access, Mode, Verdict
 from mewcode.core.events import AgentEvent, ApprovalAnswer, ApprovalRequest, Question
@@ -14,10 +16,70 @@ Emit = Callable[[AgentEvent], None]
 
 class Archive(Protocol):
     """Where messages are kept. Called from the event loop; a call takes microseconds and never raises: what
-    cannot be written now is kept in memory and tried again."""
+    cannot be written now is kept in memory and tried again. Only `keep_result` may take longer."""
 
     def append(self, message: Message, *, sync: bool = False) -> None:
         """Called once for each message, before it is sent anywhere. ``sync``: make it durable now."""
+        ...
+
+    def keep_result(self, call_id: str, text: str) -> Path | None:
+        """Called in a thread of its own with the whole text of a tool result that is too long for the
+        conversation, before its message is appended. Returns the file that holds it, None where it could not
+        be kept. Never raises; takes as long as a disk does."""
+        ...
+
+
+class SessionArchive(Archive, Protocol):
+    """An `Archive` with what a session needs beyond: none of it raises because of a disk."""
+
+    on_state: Callable[[str | None], None] | None
+
+    @property
+    def failing(self) -> str | None: ...
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def folder(self) -> Path: ...
+
+    @property
+    def head(self) -> str | None:
+        """The message that the next one follows; None at the start."""
+        ...
+
+    def rewind(self, to: str | None) -> None:
+        """Called between turns: the next message follows ``to``, a message or what `head` was once."""
+        ...
+
+    def append_record(self, record: dict[str, Any], *, sync: bool = False) -> None: ...
+
+    def flush(self) -> bool:
+        """Whether all is on disk now."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What the archive holds of a conversation. ``files``: where all of it stands, in order. ``is_whole``:
+    the messages at hand are all that lead to its head. ``first_prompt``: how it began, on one line,
+    shortened."""
+
+    files: tuple[Path, ...]
+    is_whole: bool = True
+    first_prompt: str = ""
+
+
+class Compactor(Protocol):
+    """Makes a conversation that is too long for the model's window one that fits."""
+
+    async def compact(self, messages: Sequence[Message], budget: int, past: Past) -> Sequence[Message]:
+        """Called between turns with a conversation that services accept; returns one that they accept too, of
+        at most ``budget`` tokens as far as those can be estimated. It takes the place of the messages in what
+        the model sees and nowhere else: nothing is written. Raises `ProviderError`; then all stays as it was.
+        """
         ...
 
 
@@ -25,6 +87,16 @@ class Policy(Protocol):
     """Judges tool calls. Never raises, touches no network."""
 
     mode: Mode
+
+    @property
+    def trusted_folder(self) -> bool:
+        """Whether git may be run in the workspace though it may run what the repository's config names."""
+        ...
+
+    def only_reads(self, accesses: Sequence[Access]) -> bool:
+        """Called for a call that runs commands and was allowed: whether they are known to only read. Takes
+        milliseconds."""
+        ...
 
     def judge(self, tool: str, read_only: bool, accesses: Sequence[Access]) -> Verdict:
         """Called before a call runs, with all that it will touch, and again before the user is asked, whose

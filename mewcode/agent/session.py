@@ -6,58 +6,49 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
 
 from mewcode.agent.agent import Agent
+from mewcode.agent.background_work import EXIT_GRACE, BackgroundWork
+from mewcode.agent.continuing import (
+    About,
+    Archives,
+    Opened,
+    Resumed,
+    Resumption,
+    holds_image,
+    open_aside,
+    open_when_free,
+    restored_todos,
+)
 from mewcode.agent.conversation import Conversation
 from mewcode.agent.loop import Limits
-from mewcode.agent.ports import Emit, Policy
+from mewcode.agent.model_choice import choose_model
+from mewcode.agent.news import News
+from mewcode.agent.plan_mode import tell_of_mode
+from mewcode.agent.ports import Compactor, Emit, Policy, SessionArchive
 from mewcode.agent.run import Run
+from mewcode.agent.safekeeping import Safekeeping
+from mewcode.agent.service_in_use import ServiceInUse
 from mewcode.agent.surroundings import Surroundings
 from mewcode.agent.tool_runner import ToolRunner
 from mewcode.core.access import Mode
-from mewcode.core.errors import MewCodeError, NotConfigured, ProviderError
+from mewcode.core.errors import MewCodeError, SessionError
+from mewcode.core.events import Notice
 from mewcode.core.message import Image, Message, Usage
 from mewcode.infra.supervisor import TaskScope
 from mewcode.providers.base import Provider
 from mewcode.providers.catalog import Catalog, ModelInfo
 from mewcode.providers.registry import Service
 from mewcode.providers.retry import RetryPolicy
-from mewcode.sessions.record import Totals, state_record, usage_record
+from mewcode.sessions.record import Totals, reads_record, state_record, usage_record
+from mewcode.sessions.settings import SessionSettings
 from mewcode.tools.read_table import ReadTable
 
 _LOG = logging.getLogger("mewcode.session")
 
-# Nobody sees these waits: fewer and shorter than a request's.
-_LISTING = RetryPolicy(max_attempts=4, base=0.5)
-
-_PLAN_ON = (
-    "Plan mode is on: look around and think, change nothing. Calls that write are refused. When you know "
-    "enough, present a plan in a few steps and stop; the user will say whether to go on."
-)
-_PLAN_OFF = "Plan mode is off: tools that change things are available again."
-
-
-class SessionArchive(Protocol):
-    """`agent.ports.Archive` and what a session needs beyond: none of it raises because of a disk."""
-
-    failing: str | None
-    on_state: Callable[[str | None], None] | None
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def folder(self) -> Path: ...
-
-    def append(self, message: Message, *, sync: bool = False) -> None: ...
-
-    def append_record(self, record: dict[str, Any], *, sync: bool = False) -> None: ...
-
-    def flush(self) -> bool: ...
-
-    def close(self) -> None: ...
+_READS_OF_A_RECORD = 200
 
 
 class Session:
@@ -65,8 +56,10 @@ class Session:
 
     ``around`` is what it was started in, ``service`` the one it talks to; ``service_changed`` is told of
     another. ``known_models``: names that the services have listed so far, for completion.
-    ``find_model`` gives a model's facts by name, ``new_archive`` a fresh archive for `clear`,
-    ``build_system`` renders the system prompt for a model's name.
+    ``find_model`` gives a model's facts by name, ``archives`` other archives for `clear`, `resume` and
+    `fork`, ``build_system`` renders the system prompt for a model's name and a session's. ``opened`` is the
+    session that is continued from the start on, ``model`` is for a new one. ``resumed``: what is to be told
+    of the session that was continued last, None for a new one.
     """
 
     def __init__(
@@ -76,41 +69,55 @@ class Session:
         model: str | None,
         tools: ToolRunner,
         policy: Policy,
-        archive: SessionArchive,
         catalog: Catalog,
         find_model: Callable[[str], ModelInfo],
-        build_system: Callable[[str], tuple[str, ...]],
-        new_archive: Callable[[], SessionArchive],
+        build_system: Callable[[str, str], tuple[str, ...]],
+        work: BackgroundWork,
+        archives: Archives,
+        compactor: Compactor,
+        settings: SessionSettings,
         around: Surroundings,
         service: Service,
         service_changed: Callable[[Service], None],
+        news: News,
         limits: Limits | None = None,
         retry: RetryPolicy | None = None,
-        loaded: Sequence[Message] = (),
-        used: Totals | None = None,
+        opened: Opened | None = None,
         notices: Sequence[str] = (),
     ) -> None:
-        self.provider = provider
         self.tools = tools
         self.policy = policy
-        self.archive = archive
+        self.archive: SessionArchive
         self.notices = list(notices)
         self.background = TaskScope("session")
         self.around = around
-        self.service = service
+        self.in_use = ServiceInUse(provider, service, around, service_changed, self.background)
         self.known_models: tuple[str, ...] = ()
-        self._service_changed = service_changed
-        self._asides: set[asyncio.Future[None]] = set()
+        self.news = news
+        tools.touched = news.touched
         self._on_saving: Callable[[str | None], None] | None = None
         self._catalog = catalog
         self._find_model = find_model
         self._build_system = build_system
-        self._new_archive = new_archive
+        self.work = work
+        self._archives = archives
+        self._compactor = compactor
+        self.settings = settings
         self._limits = limits
         self._retry = retry
-        self.agent = self._agent(loaded, used)
-        if model:
-            self._take_model(model)
+        self.resumption: Resumption | None = None
+        self.resumed: Resumed | None = None
+        self.safekeeping = Safekeeping(self)
+        if opened is None:
+            news.begin()
+            self.archive = archives.new(mode=policy.mode, model=model or "", provider=service.name)
+            self.agent = self._agent((), None)
+            if model:
+                self._take_model(model)
+        else:
+            self._take_over(opened)
+            self.notices += self._notes_of(opened)
+        tell_of_mode(self.agent, policy.mode)
 
     def _take_model(self, name: str) -> None:
         self.agent.model = self._find_model(name)
@@ -130,7 +137,8 @@ class Session:
             find_model=self._find_model,
             limits=self._limits,
             retry=self._retry,
-            prepare=self.prepare,
+            prepare=self._before_turn,
+            finish=self._after_turn,
         )
 
     @property
@@ -154,6 +162,16 @@ class Session:
         return self.archive.id
 
     @property
+    def provider(self) -> Provider:
+        """What the next request goes through."""
+        return self.in_use.provider
+
+    @property
+    def service(self) -> Service:
+        """What the session talks to."""
+        return self.in_use.service
+
+    @property
     def model(self) -> ModelInfo:
         """The model in use; without a name until `prepare` has chosen one."""
         return self.agent.model
@@ -163,13 +181,33 @@ class Session:
         return self.policy.mode
 
     async def prepare(self) -> None:
-        """Settles what the first request needs: the model, where none was named, and the system prompt.
-        Each turn does so itself; a front end may, to know earlier. Raises `ProviderError` and
-        `NotConfigured`."""
+        """Settles what the first request needs: the model, where none was named, the system prompt, and that
+        a continued conversation fits the model's window. Each turn does so itself; a front end may, to know
+        earlier. Raises `ProviderError` and `NotConfigured`."""
         if not self.agent.model.name:
-            self._take_model(await self._choose_model())
+            self._take_model(await choose_model(self.provider, self._catalog))
         if not self.agent.system:
-            self.agent.system = self._build_system(self.agent.model.name)
+            self.agent.system = self._build_system(self.agent.model.name, self.id)
+        if self.resumption is not None:
+            window = self.agent.model.context_window
+            await self.resumption.fit(self.agent.conversation, window, self._compactor)
+
+    async def _before_turn(self, emit: Emit) -> None:
+        await self.prepare()
+        await self.news.tell(self.agent)
+        if self.resumption is None:
+            return
+        resumption, self.resumption = self.resumption, None
+        if resumption.left_out:
+            emit(Notice("info", resumption.left_out))
+        if reminder := await resumption.reminder():
+            self.agent.remind(reminder)
+
+    def _after_turn(self) -> None:
+        """Keeps what the model has read in this turn, so that a continued session knows it."""
+        while changes := self.tools.session.reads.take_changes(_READS_OF_A_RECORD):
+            self.archive.append_record(reads_record(changes, ts=time.time()))
+        self.work.turn_ended(self)
 
     async def warm(self) -> None:
         """Does ahead of the first turn what it would wait for: loads what a request needs, chooses the
@@ -180,30 +218,17 @@ class Session:
         except MewCodeError as error:
             _LOG.info("the first turn will have to prepare itself: %s", error.message)
 
-    async def _choose_model(self) -> str:
-        offered = await self._offered()
-        if not offered:
-            raise NotConfigured(
-                "the service offers no model", "Name one with --model, or load one into the local server."
-            )
-        preferred = [name for name in self._catalog.names() if name in offered]
-        return preferred[0] if preferred else offered[0]
-
-    async def _offered(self) -> tuple[str, ...]:
-        """The models that the service lists; asked again, as requests are, when it is not there."""
-        for attempt in range(1, _LISTING.max_attempts + 1):
-            try:
-                return await self.provider.list_models()
-            except ProviderError as error:
-                wait = _LISTING.delay(attempt, error)
-                if wait is None:
-                    raise
-                await asyncio.sleep(wait)
-        return ()
-
     def run(self, prompt: str, images: Sequence[Image] = ()) -> Run:
         """A turn of the agent."""
         return self.agent.run(prompt, images)
+
+    async def reload(self) -> tuple[str, ...]:
+        """Reads the instructions again. Gives the files that have changed; with any, the prompt is made anew
+        for the next message. Called between turns: raises RuntimeError while one runs."""
+        async with self.agent.at_rest():
+            if names := await asyncio.to_thread(self.news.instructions.stale):
+                self.agent.system = ()
+        return names
 
     def use_model(self, name: str) -> ModelInfo:
         """Switches the model from the next request on. The prompt's text stays, so that its prefix holds."""
@@ -214,21 +239,10 @@ class Session:
     def use_provider(self, service: Service, model: str) -> ModelInfo:
         """Switches to another service and a model of its, from the next request on. Tools and prompt stay;
         the old service's connections are closed. Called between turns."""
-        old, self.provider = self.provider, self.around.make(service)
-        self.agent.provider, self.service = self.provider, service
-        self._service_changed(service)
+        self.agent.provider = self.in_use.turn_to(service)
         self._take_model(model)
         self.archive.append_record(state_record(ts=time.time(), model=model, provider=service.name))
-        self.background.start("close provider", self._close(old, set(self._asides)))
         return self.agent.model
-
-    async def _close(self, old: Provider, asides: set[asyncio.Future[None]]) -> None:
-        """Closes a provider once the questions aside that it answers are done with."""
-        try:
-            for aside in asides:
-                await aside
-        finally:
-            await old.aclose()
 
     async def ask_aside(self, question: str, emit: Emit) -> str:
         """The model's answer to a question that leaves no trace in the conversation; see `agent.aside`. May
@@ -236,13 +250,8 @@ class Session:
         from mewcode.agent.aside import ask_aside
 
         await self.prepare()
-        ended = asyncio.get_running_loop().create_future()
-        self._asides.add(ended)
-        try:
+        with self.in_use.held():
             return await ask_aside(self.agent, question, emit)
-        finally:
-            self._asides.discard(ended)
-            ended.set_result(None)
 
     def use_mode(self, mode: Mode) -> None:
         """Switches the permission mode; the model is told with the next message where it matters to it."""
@@ -250,28 +259,99 @@ class Session:
         if mode == before:
             return
         self.archive.append_record(state_record(ts=time.time(), mode=mode))
-        if before == "plan" and self.agent.take_back(_PLAN_ON):
-            return  # the model was never told of it
-        self.remind_of_plan()
-        if before == "plan":
-            self.agent.remind(_PLAN_OFF)
-
-    def remind_of_plan(self) -> None:
-        """Tells the model of plan mode where it is on; called where a conversation begins in it."""
-        if self.mode == "plan":
-            self.agent.remind(_PLAN_ON)
+        tell_of_mode(self.agent, mode, before)
 
     def clear(self) -> None:
         """Ends this conversation and begins another, with a prompt made anew. The old one stays archived."""
-        self._record_usage()
-        self.archive.close()
+        self._leave()
         model = self.agent.model
-        self.archive = self._new_archive()
+        self.archive = self._archives.new(**self._about())
         self.agent = self._agent((), None)
         self.agent.model = model
-        self.remind_of_plan()
+        self.resumption = self.resumed = None
+        self.news.begin()
+        tell_of_mode(self.agent, self.mode)
         self.tools.session.todos.clear()
         self.tools.session.reads = ReadTable()
+
+    async def resume(self, folder: Path, *, wait: float = 0.0, fork: bool = False) -> Resumed:
+        """Ends this conversation and continues the session in ``folder``, with its model, mode, service, list
+        of steps and table of read files; with ``fork`` a new session that begins with all of it, whoever
+        holds it. Called between turns: raises RuntimeError while one runs.
+
+        Waits up to ``wait`` seconds for a session that another process holds, then raises `SessionBusy`;
+        `SessionError` where it cannot be continued, `ProviderError` where it cannot be made to fit the
+        model's window. Where the session could not be opened, this one goes on as if nothing had been asked.
+        """
+        self._check_between_turns()
+        if folder.resolve() == self.archive.folder.resolve():
+            raise SessionError(f"session {self.id} is the one you are in")
+        opened = await open_when_free(self._archives, folder, wait, fork=fork)
+        self._check_between_turns(opened.archive)
+        self._leave()
+        self._take_over(opened)
+        tell_of_mode(self.agent, self.mode)
+        notes = self._notes_of(opened)
+        if self.agent.model.name:
+            await self.prepare()
+        left_out = self.resumption.take_left_out() if self.resumption is not None else ""
+        return replace(Resumed.of(opened), notes=notes, left_out=left_out)
+
+    async def fork(self) -> tuple[str, str]:
+        """Goes on in a new session that begins with all of this one, which stays as it is. Gives the ids of
+        both, the old one first. Raises `SessionError` where this one is not saved as a whole, RuntimeError
+        while a turn runs."""
+        self._check_between_turns()
+        if not self.agent.conversation.messages:
+            raise SessionError("there is nothing to fork yet")
+        if not self.archive.flush():
+            raise SessionError(f"this session cannot be forked: it is {self.archive.failing}")
+        old, at = self.archive, self.archive.head
+        used = Totals(self.usage_by_model, self.agent.cost_usd)
+        forked = await open_aside(
+            lambda: self._archives.fork(old.folder, at, used, **self._about()), SessionArchive.close
+        )
+        self._check_between_turns(forked)
+        self._leave()
+        self.archive, self.agent.session_id = forked, forked.id
+        forked.on_state = self._saving_changed
+        self.agent.conversation.move_to(forked)
+        return old.id, forked.id
+
+    def _about(self) -> About:
+        return {"mode": self.mode, "model": self.agent.model.name, "provider": self.service.name}
+
+    def _check_between_turns(self, opened: SessionArchive | None = None) -> None:
+        if self.agent.is_running:
+            if opened is not None:
+                opened.close()
+            raise RuntimeError("a turn is running")
+
+    def _leave(self) -> None:
+        """Ends the use of the archive: what is still to be said of the session is written to it first."""
+        self._record_usage()
+        self.archive.close()
+        self.work.left(self, self.archive.folder)
+
+    def _take_over(self, opened: Opened) -> None:
+        """Makes the session what it was when it was left."""
+        loaded = opened.loaded
+        self.archive, self.resumed = opened.archive, Resumed.of(opened)
+        self.work.entered(loaded)
+        if opened.service is not None and opened.service != self.service:
+            self.in_use.turn_to(opened.service)
+        self.policy.mode = opened.mode
+        self.agent = self._agent(loaded.messages, loaded.totals)
+        if opened.model:
+            self._take_model(opened.model)
+        self.tools.session.todos[:] = restored_todos(loaded.messages)
+        self.tools.session.reads = ReadTable.restore(loaded.reads)
+        self.resumption = Resumption.begin(opened, self.settings, self.around)
+
+    def _notes_of(self, opened: Opened) -> tuple[str, ...]:
+        if self.model.vision or not holds_image(opened.loaded.messages):
+            return opened.notes
+        return (*opened.notes, "this session holds images, which the model does not take; it is told so")
 
     def find_model(self, name: str) -> ModelInfo:
         """What is known of a model."""
@@ -301,8 +381,12 @@ class Session:
         """Saves, ends children and background work, lets go of the session. May be called once."""
         self._record_usage()
         self.archive.flush()
+        self.work.ending(self)
         try:
-            await self.background.close(grace=0.5)
+            await self.background.close(grace=EXIT_GRACE)
+            self._record_usage()  # also what the last side calls used
+            await self.safekeeping.aclose()
             await asyncio.gather(self.tools.session.shell.aclose(), self.provider.aclose())
         finally:
             self.archive.close()
+            self.work.ended(self)

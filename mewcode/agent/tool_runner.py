@@ -8,13 +8,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from mewcode.agent.conversation import Conversation, new_message
+from mewcode.agent.offload import is_too_long, put_aside
 from mewcode.agent.ports import Emit, Person, Policy, RuleKeeper
-from mewcode.core.access import Access, Verdict
+from mewcode.core.access import Access, ReadAccess, Verdict, WriteAccess
 from mewcode.core.errors import ToolError
 from mewcode.core.events import (
     ApprovalAnswer,
@@ -39,6 +42,8 @@ _LOG = logging.getLogger("mewcode.tools")
 _AT_ONCE = 8
 # Calls of one answer; no task needs more, and a model that runs wild makes thousands.
 _MOST_CALLS = 200
+# Seconds that a stopped turn waits for a long result to be on the disk.
+_PATIENCE = 1.0
 TOO_MANY = f"not run: one answer may make {_MOST_CALLS} calls at most"
 
 INTERRUPTED = "interrupted by the user"
@@ -46,8 +51,17 @@ NOT_RUN = "not run: the user stopped the turn before this call"
 OVER_LIMIT = "not run: no tool can be used any more in this turn"
 
 
+Watch = Callable[[Sequence[Access]], AbstractAsyncContextManager[None]]
+"""Entered while a call runs that may touch these; it neither raises nor changes the call."""
+
+
+Touched = Callable[[Collection[Path], Conversation, Emit], Awaitable[None]]
+"""Called after the calls of one answer with the paths that they touched; it does not raise."""
+
+
 class ToolRunner:
-    """Runs calls under the policy. ``person`` is None where no user is there: what would ask is denied."""
+    """Runs calls under the policy. ``person`` is None where no user is there: what would ask is denied.
+    ``watch``, where it is set, looks at what the calls change, ``touched`` is told of what they touched."""
 
     def __init__(
         self,
@@ -62,6 +76,8 @@ class ToolRunner:
         self.policy = policy
         self.person = person
         self._rules = rules
+        self.watch: Watch | None = None
+        self.touched: Touched | None = None
         self._one_question = asyncio.Lock()
 
     async def run(self, calls: Sequence[ToolCall], conversation: Conversation, emit: Emit) -> ToolStep:
@@ -79,6 +95,8 @@ class ToolRunner:
             # Calls are left when the turn was stopped, or when there were too many: each is told so.
             step.close(calls[:_MOST_CALLS])
             step.close(calls[_MOST_CALLS:], TOO_MANY)
+        if self.touched is not None and step.touched:
+            await self.touched(step.touched, conversation, emit)
         return step
 
     def refuse(self, calls: Sequence[ToolCall], conversation: Conversation, emit: Emit) -> None:
@@ -189,6 +207,7 @@ class ToolStep:
         self._summaries: dict[str, str] = {}
         self.unusable = 0
         self.denied = False
+        self.touched: set[Path] = set()
 
     async def answer(self, call: ToolCall) -> None:
         """Runs one call and adds its result; once the user has stopped the turn, nothing more runs."""
@@ -207,7 +226,25 @@ class ToolStep:
             _LOG.exception("tool %s failed", call.name)
             outcome = _failure(f"the tool failed unexpectedly: {type(error).__name__}: {error}")
         self._start(call)
-        self._finish(call, outcome, time.monotonic() - self._started[call.id])
+        await self._end(call, outcome, time.monotonic() - self._started[call.id])
+
+    async def _end(self, call: ToolCall, outcome: ToolOutcome, seconds: float) -> None:
+        """Adds the result, one that is too long for the conversation once its whole text is kept."""
+        tool = self._runner.registry.get(call.name)
+        if (tool is not None and tool.pages) or not is_too_long(outcome):
+            self._finish(call, outcome, seconds)
+            return
+        loop = asyncio.get_running_loop()
+        writing = loop.run_in_executor(None, put_aside, outcome, call.id, self._conversation.keep_result)
+        try:
+            await asyncio.wait([writing])
+        except asyncio.CancelledError:
+            # The call has run: its result is not to be lost because the turn is stopped just now.
+            await asyncio.wait([writing], timeout=_PATIENCE)
+            raise
+        finally:
+            shown = writing.result() if writing.done() else put_aside(outcome, call.id, _keep_nowhere)
+            self._finish(call, shown, seconds)
 
     async def _outcome(self, call: ToolCall) -> ToolOutcome:
         registry, session = self._runner.registry, self._runner.session
@@ -245,7 +282,12 @@ class ToolStep:
             person.answer if person else None,
             accesses,
         )
-        outcome: ToolOutcome = await tool.run(args, context)
+        self.touched |= {
+            Path(access.path) for access in accesses if isinstance(access, ReadAccess | WriteAccess)
+        }
+        watch = self._runner.watch
+        async with watch(accesses) if watch is not None else nullcontext():
+            outcome: ToolOutcome = await tool.run(args, context)
         return outcome
 
     def _start(self, call: ToolCall) -> None:
@@ -265,6 +307,10 @@ class ToolStep:
         for call in calls:
             if call.id not in self._answered:
                 self._finish(call, _failure(INTERRUPTED if call.id in self._started else not_run), 0.0)
+
+
+def _keep_nowhere(call_id: str, text: str) -> Path | None:
+    return None
 
 
 def _failure(text: str) -> ToolOutcome:

@@ -50,7 +50,7 @@ def start_demo(environ: Mapping[str, str], *, interactive: bool) -> int:
 def _in_terminal(setup: Setup) -> int:
     from mewcode.repl.start import Look, run_repl
 
-    def opened(person: Person, picked: str | None) -> Session:
+    def opened(person: Person, picked: str | None, fork: bool) -> Session:
         return open_session(setup, person, ScriptedProvider(_PACE))
 
     sys.stdout.write("This is a demo: a script speaks, no model is behind it. Everything else is real.\n")

@@ -88,7 +88,7 @@ def check_archive(subject: Subject) -> Iterator[Check]:
     """The sessions of this folder can be read, and there is room for more."""
     from mewcode.core.errors import SessionError
     from mewcode.sessions.find import list_sessions
-    from mewcode.sessions.reader import load_session
+    from mewcode.sessions.reader import load_history
 
     folder = subject.places.project / "sessions"
     sessions = list_sessions(folder)
@@ -99,7 +99,7 @@ def check_archive(subject: Subject) -> Iterator[Check]:
             continue
         read += info.size
         try:
-            if load_session(info.path).skipped:
+            if load_history(info.path).skipped:
                 damaged.append(info.id)
         except SessionError:
             damaged.append(info.id)

@@ -18,7 +18,7 @@ read of such a path, by any tool; one for ``write_file`` or ``edit_file`` for ev
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -29,7 +29,7 @@ from mewcode.permissions.modes import PLAN_REASON
 from mewcode.permissions.path_judge import WRITERS, ask_read, ask_write, hits_path
 from mewcode.permissions.path_rules import PathPattern
 from mewcode.permissions.rules import Rule, RuleSet
-from mewcode.permissions.workspace import Workspace
+from mewcode.permissions.workspace import Workspace, below
 
 if TYPE_CHECKING:
     from mewcode.permissions.command_judge import CommandJudge
@@ -47,7 +47,8 @@ class Policy:
     ``rules`` are by level, lowest first, as the config has them (user, project, local, flags). ``home`` is
     the user's home folder, ``user_dir`` MewCode's own folder. ``trusted_folder``: the user trusts the
     workspace, so git's read-only commands run freely though they may run what the repository's config
-    names.
+    names. ``results`` may be set to what gives the folder of the session's large tool results: the model may
+    read there what it was shown in part, wherever that folder lies.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Policy:
     ) -> None:
         self.mode: Mode = mode
         self.trusted_folder = trusted_folder
+        self.results: Callable[[], Path] | None = None
         self._levels: dict[str, RuleSet] = dict(rules or {})
         self.workspace = Workspace(
             os.path.realpath(workspace_root),
@@ -124,6 +126,11 @@ class Policy:
             return Verdict("deny", _not_asked(question))
         return Verdict("ask", question.reason, question.rule)
 
+    def only_reads(self, accesses: Sequence[Access]) -> bool:
+        """Whether a call runs nothing but built-in read-only commands, wherever they read. Never raises."""
+        judge = self._command_judge([])
+        return all(isinstance(access, CommandAccess) and judge.only_reads(access) for access in accesses)
+
     def may_show(self, path: str) -> bool:
         """Whether a search that was allowed may show text of the file at ``path`` (resolved): not where a
         deny or ask rule names it. Never raises."""
@@ -155,9 +162,20 @@ class Policy:
         path = self.workspace.resolve(access.path)
         if path is None or not os.path.isabs(access.path):
             return Question(f"{access.path!r} is no absolute path")
+        is_result = self._is_result(path)
         if isinstance(access, ReadAccess):
-            return ask_read(tool, path, allow, self.workspace)
+            return None if is_result else ask_read(tool, path, allow, self.workspace)
+        if is_result:
+            return Question(f"{self.workspace.display(path)} is MewCode's record of your conversations")
         return ask_write(tool, path, allow, self.workspace, edits_free=self.mode == "accept-edits")
+
+    def _is_result(self, path: str) -> bool:
+        """Whether a resolved path lies in the folder of this session's results. That folder itself may have
+        been put there as a link by whoever made the workspace: it is not followed."""
+        if self.results is None:
+            return False
+        folder = self.results()
+        return below(path, os.path.join(os.path.realpath(folder.parent), folder.name))
 
     def _command_judge(self, allow: list[Rule]) -> CommandJudge:
         # The reading of commands takes several milliseconds to import; the first request does not need it.

@@ -15,6 +15,17 @@ FIXED_SECTIONS = (
 )
 
 
+def fixed_modules(replace: str | None, append: str | None) -> tuple[PromptModule, ...]:
+    """The parts that are the same for every session. ``replace`` stands in place of ours, ``append`` behind
+    them."""
+    own = FIXED_SECTIONS if replace is None else (_written("replace", 10, replace),)
+    return own if append is None else (*own, _written("append", 55, append))
+
+
+def _written(key: str, priority: int, text: str) -> PromptModule:
+    return PromptModule(f"system_prompt.{key}", priority, "fixed", lambda: text.strip(), "the config")
+
+
 def build_prompt(modules: Iterable[PromptModule]) -> tuple[str, ...]:
     """Two texts, neither empty: what is the same for everyone, and what belongs to this session. The first
     can be cached across sessions."""

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from itertools import islice
 from pathlib import Path
 
+from mewcode.infra.terminal_text import safe_line
 from mewcode.prompt.module import PromptModule
+
+# Names that are shown, entries that are looked at for them, characters of a name.
+_NAMES, _LOOKED_AT, _NAME = 40, 2_000, 80
 
 
 def environment_module(
@@ -27,6 +33,7 @@ def environment_module(
             f"- Workspace root: {root}" if root != cwd else "",
             f"- Further folders: {', '.join(map(str, add_dirs))}" if add_dirs else "",
             f"- Git branch: {branch}" if branch else "- Not a git repository",
+            f"- In the working folder: {listing}" if (listing := _listing(cwd)) else "",
             f"- Platform: {platform}",
             f"- Shell: {shell}",
             f"- Today's date: {date}",
@@ -34,7 +41,22 @@ def environment_module(
         ]
         return "\n".join(line for line in lines if line)
 
-    return PromptModule("environment", 60, "session", render)
+    return PromptModule("environment", 60, "session", render, "this machine and folder")
+
+
+def _listing(cwd: Path) -> str:
+    """What stands in the folder, folders with a slash; not what is hidden."""
+    try:
+        with os.scandir(cwd) as entries:
+            names = sorted(
+                safe_line(entry.name, _NAME) + ("/" if entry.is_dir() else "")
+                for entry in islice(entries, _LOOKED_AT)
+                if not entry.name.startswith(".")
+            )
+    except OSError:  # it cannot be read: the model will see when it tries
+        return ""
+    more = len(names) - _NAMES
+    return ", ".join(names[:_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def git_branch(root: Path) -> str:

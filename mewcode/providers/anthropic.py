@@ -105,8 +105,10 @@ def _body(request: ModelRequest, messages: list[MessageParam]) -> MessageCreateP
         body["tools"] = tools
         if request.tool_choice == "none":
             body["tool_choice"] = {"type": "none"}
-    thinking = _thinking(request.messages, model)
-    if thinking is not None:
+    if request.effort == "low":
+        if model.thinking == "adaptive":
+            body["output_config"] = {"effort": "low"}
+    elif (thinking := _thinking(request.messages, model)) is not None:
         body["thinking"] = thinking
     return body
 

@@ -32,6 +32,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
     """All that one request says. ``system``: texts in order, the last ends the cached part of the prompt.
 
     ``tool_choice`` "none" keeps the tools in the prompt, so that its cached prefix holds, and forbids calls.
+    ``effort`` "low" asks a model that thinks to think as little as it can.
     """
 
     model: ModelInfo
@@ -39,6 +40,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: Literal["auto", "none"] = "auto"
+    effort: Literal["usual", "low"] = "usual"
 
 
 class HttpRequest(msgspec.Struct, frozen=True):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mewcode.core.codec import decode_json
+from mewcode.core.codec import decode_json, encode_json
 from mewcode.core.errors import (
     AuthError,
     BadRequest,
@@ -20,8 +20,30 @@ from mewcode.core.errors import (
 from mewcode.infra.terminal_text import safe_line
 
 _TOO_LONG = re.compile(
-    r"prompt is too long|context[_ ]length[_ ]exceeded|maximum context length|context window"
-    r"|exceeds? the (?:model'?s |available )?(?:max|context)|input is too long|too many (?:input )?tokens",
+    r"prompt (?:\(\d+ tokens\) )?is too long|context[_ ]length[_ ]exceeded|maximum context length|context window"
+    r"|exceeds? (?:the )?(?:model'?s |available )?(?:max|context)|input is too long|too many (?:input )?tokens",
+    re.IGNORECASE,
+)
+
+_NUMBER = r"(\d[\d,]{2,11})"
+# What services were seen to say of the tokens they take, and of those that they were sent.
+_LIMIT = (
+    re.compile(rf"> {_NUMBER}"),
+    re.compile(
+        rf"(?:context length|context window|context size|allowed|limit)\D{{1,30}}{_NUMBER}", re.IGNORECASE
+    ),
+    re.compile(rf'"n_ctx"\D{{1,5}}{_NUMBER}'),
+)
+_SENT = (
+    re.compile(rf"{_NUMBER} (?:tokens? |\+ \d+ )?>"),
+    re.compile(rf"(?:request|prompt|tokens|token count) \({_NUMBER}", re.IGNORECASE),
+    re.compile(rf"(?:requested|resulted in|contains?|has)(?: over| about| at least)? {_NUMBER}", re.IGNORECASE),
+    re.compile(rf'"n_prompt_tokens"\D{{1,5}}{_NUMBER}'),
+)
+_MOST_TOKENS = 100_000_000
+# Of a failure of the server's own: local servers say so of a prompt that is too long.
+_TOO_LONG_FOR_SERVER = re.compile(
+    r"exceed_context_size|exceeds? (?:the )?(?:available )?context|context size has been exceeded",
     re.IGNORECASE,
 )
 
@@ -42,6 +64,9 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes, no
             status=status,
             retry_after=retry_after(headers, now),
         )
+    details = body[:20_000].decode("latin-1")
+    if status >= 500 and _TOO_LONG_FOR_SERVER.search(details):
+        return _too_long(said, status, details)
     if status in (500, 502, 503, 504, 529) or status in (408, 409, 425):
         return Overloaded(
             f"the model's service is not available (HTTP {status}): {said}",
@@ -56,11 +81,7 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes, no
             status=status,
         )
     if _TOO_LONG.search(said) or status == 413:
-        return PromptTooLong(
-            f"the conversation is too long for the model: {said}",
-            "Start a new one with /clear, or choose a model with a larger window with /model.",
-            status=status,
-        )
+        return _too_long(said, status, details)
     if status == 404:
         return BadRequest(
             f"the service does not know this model or address (HTTP 404): {said}",
@@ -81,10 +102,9 @@ def error_in_stream(payload: object) -> ProviderError:
     said = safe_line(str(error.get("message") or error or payload), 300)
     if _NO_CREDIT.search(f"{kind} {said}"):
         return _no_credit(said, 402)
-    if _TOO_LONG.search(said) or "context_length" in kind:
-        return PromptTooLong(
-            f"the conversation is too long for the model: {said}", "Start a new one with /clear."
-        )
+    is_too_long = _TOO_LONG.search(said) or _TOO_LONG_FOR_SERVER.search(f"{kind} {said}")
+    if is_too_long or "context_length" in kind:
+        return _too_long(said, 0, encode_json(error).decode("utf-8", "replace")[:20_000])
     if "rate" in kind or "429" in kind:
         return RateLimited(f"the model's service limits requests: {said}", "Wait a little.", status=429)
     if any(word in kind for word in ("overloaded", "api_error", "server", "timeout", "500", "502", "503")):
@@ -96,6 +116,26 @@ def error_in_stream(payload: object) -> ProviderError:
     ):
         return BadRequest(f"the model's service refused the request: {said}", "", status=400)
     return StreamBroken(f"the model's service broke off its answer: {said}", "Try again.")
+
+
+def _too_long(said: str, status: int, details: str = "") -> ProviderError:
+    return PromptTooLong(
+        f"the conversation is too long for the model: {said}",
+        "Sum it up with /compact, go back with /rewind, start a new one with /clear, or choose a model with a "
+        "larger window with /model.",
+        status=status,
+        tokens=_figure(_SENT, said, details),
+        limit=_figure(_LIMIT, said, details),
+    )
+
+
+def _figure(patterns: Iterable[re.Pattern[str]], *texts: str) -> int:
+    """The number that is said so; 0 where none is, or one that cannot be."""
+    for pattern in patterns:
+        for found in filter(None, map(pattern.search, texts)):
+            number = int(found[1].replace(",", ""))
+            return number if number <= _MOST_TOKENS else 0
+    return 0
 
 
 def _no_credit(said: str, status: int) -> ProviderError:

@@ -103,6 +103,8 @@ def _body(request: ModelRequest) -> ChatRequest:
     if model.thinking == "effort":
         # OpenAI's reasoning models refuse the old name, most other servers know no other.
         body["max_completion_tokens"] = model.max_output
+        if request.effort == "low":
+            body["reasoning_effort"] = "low"
     elif not _is_unknown(model):
         body["max_tokens"] = model.max_output
     if request.tools:

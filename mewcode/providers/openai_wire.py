@@ -86,5 +86,6 @@ class ChatRequest(TypedDict):
     stream_options: StreamOptions
     max_tokens: NotRequired[int]
     max_completion_tokens: NotRequired[int]
+    reasoning_effort: NotRequired[Literal["low"]]
     tools: NotRequired[list[ToolParam]]
     tool_choice: NotRequired[Literal["none"]]

@@ -8,7 +8,8 @@ does the check of what the model sends.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -32,6 +33,9 @@ class ToolSession(msgspec.Struct):
     tools start there. ``add_dirs`` are further folders the user opened. All absolute and resolved.
     ``vision``: the model takes images. ``may_read`` is the permission policy's word on a file that a search
     of a whole folder comes upon (absolute): what it refuses is left out. None: all may be read.
+    ``results``: the folder with this session's large results. A session that was forked or moved names them
+    where they were; one that is not there any more is found in this folder. ``before_write`` and
+    ``after_write`` are called by `changing`.
     """
 
     root: Path
@@ -42,10 +46,29 @@ class ToolSession(msgspec.Struct):
     vision: bool = False
     may_read: Callable[[Path], bool] | None = None
     todos: list[TodoItem] = []
+    before_write: Callable[[Path], None] | None = None
+    after_write: Callable[[Path], None] | None = None
+    results: Callable[[], Path] | None = None
 
     def resolve(self, path: str) -> Path:
         """The absolute, symlink-free path that the model means: ``~`` expanded, relative to ``cwd``."""
-        return (self.cwd / Path(path).expanduser()).resolve()
+        resolved = (self.cwd / Path(path).expanduser()).resolve()
+        if self.results is None or not _is_result(resolved) or resolved.exists():
+            return resolved
+        own = self.results() / resolved.name
+        return own.resolve() if own.is_file() else resolved
+
+    @contextmanager
+    def changing(self, path: Path) -> Iterator[None]:
+        """Within it a tool changes the file at ``path`` (resolved), in the thread in which it writes: what
+        was there is kept before, and what is there is noted after, also where the change failed."""
+        if self.before_write is not None:
+            self.before_write(path)
+        try:
+            yield
+        finally:
+            if self.after_write is not None:
+                self.after_write(path)
 
     def inside(self, path: Path) -> bool:
         """Whether a resolved path lies in the workspace or an added folder."""
@@ -54,6 +77,11 @@ class ToolSession(msgspec.Struct):
     def display(self, path: Path) -> str:
         """The path as a person reads it: relative to ``cwd`` where it lies below."""
         return str(path.relative_to(self.cwd)) if path.is_relative_to(self.cwd) else str(path)
+
+
+def _is_result(path: Path) -> bool:
+    """Whether the path is one of ``sessions/<id>/tool-results/<call id>``."""
+    return path.parts[-2:-1] == ("tool-results",) and path.parts[-4:-3] == ("sessions",)
 
 
 AskUser = Callable[[Question], Awaitable[str | None]]
@@ -80,6 +108,7 @@ class Tool(ABC, Generic[ArgsT]):
 
     name: ClassVar[str]
     read_only: ClassVar[bool] = False
+    pages: ClassVar[bool] = False  # its results are bounded pages of what can be read again: never put aside
     args_type: type[ArgsT]
 
     @property

@@ -12,8 +12,8 @@ from mewcode.core.access import Access, CommandAccess
 from mewcode.core.outcome import CommandView, ToolOutcome, View
 from mewcode.infra.terminal_text import safe_line, visible_text
 from mewcode.tools.base import Tool, ToolContext, ToolSession
-from mewcode.tools.bounded_output import BoundedOutput, LiveText
-from mewcode.tools.command_report import exit_words, shell_code, shown_tail
+from mewcode.tools.bounded_output import KEPT_LIMIT, BoundedOutput, LiveText
+from mewcode.tools.command_report import exit_words, kept_whole, shell_code, shown_tail
 from mewcode.tools.shell_session import Finished, ShellSession
 
 
@@ -55,7 +55,7 @@ class BashTool(Tool[BashArgs]):
         if args.background:
             return _start(args.command, shell, notes)
         loop = asyncio.get_running_loop()
-        output = BoundedOutput()
+        output = BoundedOutput(kept=KEPT_LIMIT)
         live = LiveText(context.progress, shell.clock, loop.call_later)
 
         def take(data: bytes) -> None:
@@ -72,7 +72,7 @@ class BashTool(Tool[BashArgs]):
         notes += _notes(finished, timeout, shell.max_timeout)
         if shell.cwd != started_in:
             notes.append(f"The shell now stands in {shell.cwd}.")
-        return _outcome(args.command, output.text(), finished, notes)
+        return await kept_whole(output, lambda shown: _outcome(args.command, shown, finished, notes))
 
 
 def _start(command: str, shell: ShellSession, notes: list[str]) -> ToolOutcome:

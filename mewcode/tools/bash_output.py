@@ -10,7 +10,7 @@ from mewcode.core.errors import ToolError
 from mewcode.core.outcome import CommandView, ToolOutcome
 from mewcode.infra.terminal_text import safe_line, visible_text
 from mewcode.tools.base import Tool, ToolContext, ToolSession
-from mewcode.tools.command_report import exit_words, shell_code, shown_tail
+from mewcode.tools.command_report import exit_words, kept_whole, shell_code, shown_tail
 from mewcode.tools.shell_session import BackgroundProcess, ShellSession
 
 MAX_WAIT = 60.0
@@ -42,14 +42,18 @@ class BashOutputTool(Tool[BashOutputArgs]):
         process = find_process(shell, args.id)
         if args.wait > 0:
             await process.wait_news(min(args.wait, MAX_WAIT))
-        output = process.output.take(final=not process.running)
+        lost, new = process.output.take_output(final=not process.running)
         status = status_words(process, shell.clock())
-        body = output.removesuffix("\n") if output.strip() else "(no new output)"
         code = None if process.returncode is None else shell_code(process.returncode)
-        view = CommandView(
-            visible_text(process.command), shown_tail(output), code, f"{process.name}: {status}"
-        )
-        return ToolOutcome.text(f"{body}\n{process.name}: {status}", view)
+
+        def tell(output: str) -> ToolOutcome:
+            body = output.removesuffix("\n") if output.strip() else "(no new output)"
+            view = CommandView(
+                visible_text(process.command), shown_tail(output), code, f"{process.name}: {status}"
+            )
+            return ToolOutcome.text(f"{body}\n{process.name}: {status}", view)
+
+        return await kept_whole(new, tell, lost)
 
 
 def find_process(shell: ShellSession, name: str) -> BackgroundProcess:

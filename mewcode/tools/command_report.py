@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+from collections.abc import Callable
+
+import msgspec
+
+from mewcode.core.outcome import ToolOutcome, Whole
+from mewcode.tools.bounded_output import BoundedOutput
 
 # Characters of the output that go to the screen with a finished command: what a person scrolls through.
 _SHOWN = 8_000
@@ -22,6 +29,19 @@ def exit_words(returncode: int) -> str:
     except ValueError:  # a real-time signal has no name
         name = f"signal {-returncode}"
     return f"exit code {shell_code(returncode)} (ended by {name})"
+
+
+async def kept_whole(
+    output: BoundedOutput, tell: Callable[[str], ToolOutcome], before: str = ""
+) -> ToolOutcome:
+    """The outcome that ``tell`` makes of the output as the model reads it, ``before`` in front, and where
+    that is not all of it, what is to be kept of the rest. The outcome's text begins with what it is given."""
+    shown = output.shown()
+    outcome = tell(before + shown.text)
+    if not shown.note:
+        return outcome
+    text = await asyncio.to_thread(output.whole)
+    return msgspec.structs.replace(outcome, whole=Whole(before + text, len(before) + shown.said_at))
 
 
 def shown_tail(output: str) -> str:

@@ -71,7 +71,7 @@ class EditFileTool(Tool[EditFileArgs]):
                 raise ToolError(f"The file would grow beyond {EDIT_LIMIT >> 20} MB; nothing was changed.")
             stop.check()
             shown = session.display(plan.file.path)
-            with explained(shown):
+            with explained(shown), session.changing(plan.file.path):
                 return plan, data, replace_file(plan.file, data, shown)
 
         plan, data, status = await in_thread(work)

@@ -59,6 +59,7 @@ class _Found(Struct, frozen=True):
 class ReadFileTool(Tool[ReadFileArgs]):
     name = "read_file"
     read_only = True
+    pages = True
     args_type = ReadFileArgs
 
     def accesses(self, args: ReadFileArgs, session: ToolSession) -> Sequence[Access]:

@@ -33,10 +33,11 @@ def digest_of(data: bytes) -> str:
 class ReadTable:
     """The states of files as the model last saw or wrote them, by resolved path. One per session."""
 
-    __slots__ = ("_states",)
+    __slots__ = ("_fresh", "_states")
 
     def __init__(self) -> None:
         self._states: dict[str, FileState] = {}
+        self._fresh: dict[str, FileState] = {}  # what `take_changes` has not given yet
 
     def __contains__(self, path: Path) -> bool:
         return str(path) in self._states
@@ -44,7 +45,14 @@ class ReadTable:
     def note(self, path: Path, status: os.stat_result, data: bytes | None) -> None:
         """Remembers that the model knows ``data``, the whole file; None where it is too large to hash."""
         digest = digest_of(data) if data is not None and len(data) <= HASH_LIMIT else ""
-        self._states[str(path)] = FileState(status.st_mtime_ns, status.st_size, digest)
+        state = FileState(status.st_mtime_ns, status.st_size, digest)
+        if self._states.get(str(path)) != state:
+            self._states[str(path)] = self._fresh[str(path)] = state
+
+    def forget(self, path: Path) -> None:
+        """The model does not know any more what the file holds."""
+        self._states.pop(str(path), None)
+        self._fresh.pop(str(path), None)
 
     def check_data(self, path: Path, status: os.stat_result, data: bytes) -> None:
         """For a file just read as ``data``: raises `ToolError` where it was never read before, or its content
@@ -56,6 +64,12 @@ class ReadTable:
             same = (status.st_mtime_ns, status.st_size) == (state.mtime_ns, state.size)
         if not same:
             raise _changed(path)
+
+    def take_changes(self, most: int) -> dict[str, dict[str, Any]]:
+        """What was noted since the table was made or this was called, as `export` gives it: the oldest
+        ``most`` of it. The rest comes with the next call; empty where nothing is left."""
+        taken = {path: self._fresh.pop(path) for path in list(self._fresh)[:most]}
+        return {path: msgspec.to_builtins(state) for path, state in taken.items()}
 
     def export(self) -> dict[str, dict[str, Any]]:
         """The table as plain data, for `restore`: a session that is continued knows what it had read."""

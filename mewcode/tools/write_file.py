@@ -62,7 +62,7 @@ class WriteFileTool(Tool[WriteFileArgs]):
             plan = _plan(args, session, context.judged)
             stop.check()
             shown = session.display(plan.path)
-            with explained(shown):
+            with explained(shown), session.changing(plan.path):
                 if plan.old is None:
                     return plan, create_file(plan.path, plan.data, shown)
                 return plan, replace_file(plan.old, plan.data, shown)

@@ -18,9 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mewcode.agent.interjections import Brought
+from mewcode.agent.rewind import points, rewind
 from mewcode.core.events import MessageAdded, ToolStarted
 from mewcode.core.stream import BlockDelta
 from tests.cache.conversations import (
+    MODELS,
     Protocol,
     World,
     breakpoints_of,
@@ -48,7 +50,7 @@ class _Calendar:
 @pytest.fixture(autouse=True)
 def calendar(monkeypatch: pytest.MonkeyPatch) -> _Calendar:
     calendar = _Calendar()
-    monkeypatch.setattr("mewcode.assembly.date", calendar)
+    monkeypatch.setattr("mewcode.prompting.date", calendar)
     return calendar
 
 
@@ -198,6 +200,106 @@ def test_a_resumed_session_goes_on_where_it_was(how: str, world: World) -> None:
     check_extends(last, first)
     check_bytes_extend(last, first)
     check_bytes_extend(first, second)
+
+
+def test_another_session_goes_on_where_it_was_left(world: World) -> None:
+    """`Session.resume` within a session: the prompt is that of a start with the session's id."""
+
+    async def scenario() -> None:
+        await _long_conversation(world)
+        [old] = (world.project / ".mewcode" / "sessions").iterdir()
+        session = world.open(mode=None)
+        world.server.script(looks("y", 2), Reply.text("here"), looks("z", 2), Reply.text("there"))
+        await turn(session, "Something else")
+        await session.resume(old)
+        await turn(session, "And now?")
+        await session.aclose()
+
+    asyncio.run(scenario())
+    last, _, _, first, second = world.requests[-5:]
+    check_extends(last, first)
+    check_bytes_extend(last, first)
+    check_bytes_extend(first, second)
+
+
+def test_a_fork_goes_on_where_the_session_was(world: World) -> None:
+    async def scenario() -> None:
+        await _long_conversation(world)
+        world.server.replies.clear()
+        session = world.open(continue_newest=True)
+        world.server.script(*(Reply.text(f"answer {number}") for number in range(4)))
+        await turn(session, "one")
+        _, forked = await session.fork()
+        await turn(session, "two")
+        await session.aclose()
+        session = world.open(resume=forked)
+        await turn(session, "three")
+        await session.fork()
+        await session.aclose()
+        session = world.open(resume=session.id)
+        await turn(session, "four")
+        await session.aclose()
+
+    asyncio.run(scenario())
+    for before, after in pairwise(world.requests[-5:]):
+        check_bytes_extend(before, after)
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+def test_a_rewind_leads_back_to_an_earlier_prompt(reopened: bool, world: World) -> None:
+    """What follows a rewind extends the last request before the message that was taken back."""
+
+    async def scenario() -> None:
+        session = world.open()
+        replies = (looks(f"{number}", 2) for number in range(3))
+        world.server.script(*(it for reply in replies for it in (reply, Reply.text("so"))), Reply.text("ok"))
+        for number in range(3):
+            await turn(session, f"turn {number}")
+        [_, _, point] = await points(session)
+        await rewind(session, point.id, conversation=True, files=False)
+        if reopened:
+            await session.aclose()
+            session = world.open(resume=session.id)
+        await turn(session, "another way")
+        await session.aclose()
+
+    asyncio.run(scenario())
+    _, _, _, before, _, _, after = world.requests
+    check_bytes_extend(before, after)
+    assert "turn 2" not in str(units_of(after))
+
+
+def test_what_is_left_out_is_the_same_at_each_resume(world: World) -> None:
+    """A conversation that is too long for the window is cut at the same place while nothing is added to it,
+    and what is said then extends what was sent."""
+
+    async def scenario() -> None:
+        session = world.open()
+        world.server.script(*(Reply.text(f"{number} " + "x" * 40_000) for number in range(4)))
+        for number in range(4):
+            await turn(session, f"turn {number}")
+        await session.aclose()
+        config = world.home / ".mewcode" / "config.yaml"
+        config.write_text(f"models: {{{MODELS[world.protocol]}: {{context_window: 30000}}}}\n")
+        archive = session.archive.folder / "conversation.jsonl"
+        before = archive.read_bytes()
+        for _ in range(2):
+            session = world.open(resume=session.id)
+            world.server.script(Reply.error(400, message="not today"))
+            await turn(session, "go on")
+            await session.aclose()
+            archive.write_bytes(before)
+        session = world.open(resume=session.id)
+        world.server.script(Reply.text("one"), Reply.text("two"))
+        await turn(session, "go on")
+        await turn(session, "and on")
+        await session.aclose()
+
+    asyncio.run(scenario())
+    one, again, third, fourth = world.requests[-4:]
+    assert one.body == again.body == third.body
+    check_bytes_extend(third, fourth)
+    assert "left out here" in str(units_of(one))
 
 
 def test_the_step_limit_keeps_the_tools(world: World) -> None:

@@ -1,0 +1,88 @@
+"""A side call: one question to the model beside the conversation, for a title or a brief. No tool is offered,
+nothing of it is kept, and nobody waits for it.
+
+It goes to the small model where one is set, with little thought and a short answer. No temperature is sent:
+some models refuse one, and none of these answers needs it. What it used is counted with the session's
+tokens: it was paid for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+
+import msgspec
+
+from mewcode.agent.conversation import Conversation, NoArchive, new_message
+from mewcode.agent.model_step import model_step
+from mewcode.core.errors import StreamBroken
+from mewcode.core.events import AgentEvent
+from mewcode.core.message import Text, Usage
+from mewcode.providers.base import ModelRequest, Provider
+from mewcode.providers.catalog import ModelInfo
+from mewcode.providers.retry import RetryPolicy
+
+MOST_OUTPUT = 1_024
+"""Tokens of an answer, thought included."""
+TIME_LIMIT = 30.0
+"""Seconds for all attempts together."""
+_RETRY = RetryPolicy(max_attempts=3, base=1.0, cap=4.0, longest_wait=10.0)
+
+# What a model that thinks in its text begins with; where the first mark is missing, the server took it away.
+_THOUGHT = r"\A.*</think(?:ing)?>"
+_OPEN_THOUGHT = r"\A\s*<think(?:ing)?>.*\Z"
+_FENCE = r"```[^\n]*\n(.*?)(?:\n[ \t]*```|\Z)"
+
+
+async def side_call(
+    provider: Provider,
+    model: ModelInfo,
+    system: str,
+    text: str,
+    count: Callable[[str, Usage], None],
+    *,
+    retry: RetryPolicy = _RETRY,
+    limit: float = TIME_LIMIT,
+) -> str:
+    """The answer's text, as `plain_answer` makes it; never empty. ``count`` is told what each model used,
+    also where this fails or is cancelled.
+
+    Raises `ProviderError`, also where ``limit`` seconds were not enough.
+    """
+    small = msgspec.structs.replace(model, max_output=min(model.max_output, MOST_OUTPUT))
+    asked = new_message("user", (Text(text),), "user")
+    apart = Conversation(NoArchive(), (asked,))
+    request = ModelRequest(small, (system,), (asked,), effort="low")
+    try:
+        async with asyncio.timeout(limit):
+            message, _ = await model_step(provider, request, apart, _say_nothing, retry)
+    except TimeoutError:
+        raise StreamBroken(f"no answer within {limit:g} s", "It is left out.") from None
+    finally:
+        for name, usage in apart.usage.items():
+            count(name, usage)
+    answer = plain_answer(message.text)
+    if not answer:
+        raise StreamBroken("the answer was empty", "It is left out.")
+    return answer
+
+
+def _say_nothing(event: AgentEvent) -> None:
+    return
+
+
+def plain_answer(text: str) -> str:
+    """What a model meant to say: without thinking in tags before it, and out of the code fence around it."""
+    text = re.sub(_THOUGHT, "", text, count=1, flags=re.DOTALL | re.IGNORECASE)
+    text = re.sub(_OPEN_THOUGHT, "", text, flags=re.DOTALL | re.IGNORECASE)
+    fenced = re.search(_FENCE, text, re.DOTALL)
+    if fenced and fenced[1].strip():
+        text = fenced[1]
+    return text.strip()
+
+
+def fenced_data(name: str, text: str) -> str:
+    """``text`` between tags of this name, none of which it can close itself."""
+    inside = re.sub(rf"<(?=\s*/\s*{re.escape(name)})", "&lt;", text, flags=re.IGNORECASE)
+    return f"<{name}>\n{inside}\n</{name}>"

@@ -1,0 +1,71 @@
+"""The system prompt of a workspace: its modules, joined from the config, the instructions and the archive."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+
+from mewcode.config.schema import Config
+from mewcode.infra.paths import Places
+from mewcode.instruction_source import instruction_loaders
+from mewcode.instructions.live import LiveInstructions
+from mewcode.prompt.builder import build_prompt, fixed_modules
+from mewcode.prompt.environment import environment_module
+from mewcode.prompt.module import PromptModule
+from mewcode.prompt.recent import RecentSession, recent_module
+from mewcode.sessions.briefs import IsOurs, recent_briefs
+from mewcode.sessions.settings import SessionSettings
+
+
+class SystemPrompt:
+    """``is_ours``: whether a session may be spoken of (see `sessions.briefs`)."""
+
+    def __init__(
+        self,
+        places: Places,
+        environ: Mapping[str, str],
+        config: Config,
+        settings: SessionSettings,
+        is_ours: IsOurs,
+        add_dirs: Sequence[Path] = (),
+    ) -> None:
+        self.instructions = LiveInstructions(instruction_loaders(places, environ, config))
+        self._places = places
+        self._environ = environ
+        self._config = config
+        self._settings = settings
+        self._is_ours = is_ours
+        self._add_dirs = tuple(add_dirs)
+
+    def build(self, model: str, session_id: str) -> tuple[str, ...]:
+        """The texts for one model and session; see `build_prompt`."""
+        return build_prompt(self.modules(model, session_id))
+
+    def modules(self, model: str, session_id: str) -> tuple[PromptModule, ...]:
+        """All modules, in no order. They read when they are rendered."""
+        places, written = self._places, self._config.system_prompt
+        environment = environment_module(
+            cwd=places.cwd,
+            root=places.root,
+            platform=f"{platform.system()} {platform.release()}",
+            shell=Path(self._environ.get("SHELL") or "bash").name,
+            date=date.today().isoformat(),
+            model=model,
+            add_dirs=self._add_dirs,
+        )
+        instructions = PromptModule(
+            "instructions", 80, "session", self.instructions.build, "the project's and the user's MEWCODE.md"
+        )
+        recent = recent_module(self._recent(session_id))
+        return (*fixed_modules(written.replace, written.append), environment, instructions, recent)
+
+    def _recent(self, session_id: str) -> Callable[[], Sequence[RecentSession]]:
+        def find() -> Sequence[RecentSession]:
+            if not self._settings.briefs:
+                return ()
+            found = recent_briefs(self._places.project / "sessions", session_id, self._is_ours)
+            return tuple(RecentSession(brief.day, brief.title, brief.text) for brief in found)
+
+        return find
