@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from mewcode.core.errors import ConfigError, MewCodeError, NotConfigured, UsageError
+from mewcode.core.errors import ConfigError, MewCodeError, NotConfigured, SessionError, UsageError
 from mewcode.infra.log_file import start_logging
 from mewcode.infra.paths import Places, find_places
 from mewcode.infra.terminal_text import safe_text
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from mewcode.agent.ports import Person
     from mewcode.agent.session import Session
     from mewcode.repl.panel import Option
+    from mewcode.sessions.catalog_entry import CatalogEntry
 
 
 def start(options: Options) -> int:
@@ -84,6 +86,14 @@ def _command(options: Options, environ: dict[str, str], interactive: bool) -> in
         from mewcode.session_commands.run import run_sessions
 
         return run_sessions(options, environ, places)
+    if options.command == "instructions":
+        from mewcode.inspection.instructions import run_instructions
+
+        return run_instructions(options, environ, places)
+    if options.command == "prompt":
+        from mewcode.inspection.prompt import run_prompt
+
+        return run_prompt(options, environ, places)
     from mewcode.onboarding.start import configure
 
     return configure(options, environ, places, interactive=interactive)
@@ -125,6 +135,15 @@ def _start(options: Options, environ: dict[str, str], interactive: bool) -> int:
 
 def _interactive(options: Options, environ: dict[str, str], places: Places) -> int:
     setup = Setup(options, environ, places)
+    if options.resume == "" and not (options.plain or setup.loaded.config.ui.plain):
+        picked = _pick_session(setup)
+        if isinstance(picked, int):
+            return picked
+        options = msgspec.structs.replace(options, resume=picked.id)
+        if Path(picked.sessions_dir) != places.project / "sessions":
+            # It goes on where it was, with that folder's config and trust.
+            places = _places_of(picked, environ)
+            setup = Setup(options, environ, places)
     from mewcode.config.trust import needs_trust
     from mewcode.repl.start import Look, ask_trust, run_repl
 
@@ -132,12 +151,13 @@ def _interactive(options: Options, environ: dict[str, str], places: Places) -> i
         setup.trust.trust(places.root)
         setup = Setup(options, environ, places)
 
-    def open_session(person: Person, picked: str | None) -> Session:
+    def open_session(person: Person, picked: str | None, fork: bool) -> Session:
         from mewcode.assembly import open_session
 
-        if picked is not None:
-            setup.options = msgspec.structs.replace(options, resume=picked)
-        return open_session(setup, person)
+        wanted = options.resume if picked is None else picked
+        setup.options = msgspec.structs.replace(options, resume=wanted, fork=fork or options.fork)
+        # Whoever sits at a terminal is asked at once.
+        return open_session(setup, person, wait=0.0)
 
     ui = setup.loaded.config.ui
     look = Look(
@@ -149,27 +169,55 @@ def _interactive(options: Options, environ: dict[str, str], places: Places) -> i
         notify=ui.notify,
         vi_mode=ui.vi_mode,
     )
-    list_sessions = (lambda: _session_options(places)) if options.resume == "" else None
     if options.plain or ui.plain:
         from mewcode.repl.plain import run_plain
 
+        list_sessions = (lambda: _session_options(places)) if options.resume == "" else None
         return run_plain(open_session, look, list_sessions)
-    return run_repl(open_session, environ, look, list_sessions)
+    return run_repl(open_session, environ, look)
+
+
+def _pick_session(setup: Setup) -> CatalogEntry | int:
+    """The session that the user picks, of any folder; an exit code after a signal. Raises `SessionError`
+    where they pick none."""
+    from mewcode.repl.picker_start import pick_at_start
+    from mewcode.repl.theme import choose_theme
+    from mewcode.sessions.browse import SessionBrowser
+
+    theme = choose_theme(setup.loaded.config.ui.theme, setup.environ)
+    picked = pick_at_start(SessionBrowser(setup.places), theme, setup.environ, _load_session_parts)
+    if picked is None:
+        raise SessionError("no session was chosen", "Start a new one: mewcode")
+    return picked
+
+
+def _load_session_parts() -> None:
+    """What a session needs, loaded while the user looks for one."""
+    import mewcode.assembly
+    import mewcode.repl.start  # noqa: F401
+    from mewcode.infra.collector import start_done
+
+    start_done()
+
+
+def _places_of(picked: CatalogEntry, environ: Mapping[str, str]) -> Places:
+    """The places of a session that another folder has. Raises `SessionError` where that is gone."""
+    for folder in (picked.cwd, picked.folder):
+        if folder and Path(folder).is_dir():
+            places = find_places(Path(folder), environ)
+            if places.project / "sessions" == Path(picked.sessions_dir):
+                return places
+    raise SessionError(
+        f"session {picked.id} belongs to {picked.folder}, which is no such folder now",
+        "Look at it with: mewcode sessions show",
+    )
 
 
 def _session_options(places: Places) -> tuple[Option, ...]:
-    """The sessions of this folder to pick from, newest first."""
-    import time
+    """The newest sessions of this folder to pick from."""
+    from mewcode.repl.session_list import session_options
 
-    from mewcode.repl.duration import duration
-    from mewcode.repl.panel import Option
-    from mewcode.sessions.find import list_sessions
-
-    now = time.time()
-    return tuple(
-        Option(info.id, info.first_prompt or info.id, f"{duration(now - info.updated)} ago")
-        for info in list_sessions(places.project / "sessions")
-    )
+    return session_options(places.project / "sessions", time.time())
 
 
 async def _headless(setup: Setup) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.rows import archive, resume, search, start, stream, terminal, tools
+from bench.rows import archive, picker, resume, search, start, stream, terminal, tools
 from bench.rows.base import Row
 
 ROWS: tuple[Row, ...] = (
@@ -11,8 +11,14 @@ ROWS: tuple[Row, ...] = (
     *tools.ROWS,
     *stream.ROWS,
     *resume.ROWS,
+    *picker.ROWS,
     *archive.ROWS,
     *search.ROWS,
 )
-ON_REQUEST: tuple[Row, ...] = search.ON_REQUEST
+ON_REQUEST: tuple[Row, ...] = (
+    *resume.ON_REQUEST,
+    *picker.ON_REQUEST,
+    *archive.ON_REQUEST,
+    *search.ON_REQUEST,
+)
 """Measured only where they are named: they take long to set up."""

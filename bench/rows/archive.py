@@ -16,23 +16,27 @@ from bench.program import LIMIT, headless
 from bench.stage import Stage
 from tests.support.fake_llm import Reply
 
-_TURNS = 200
 _QUESTION = "What does the next part do, and what does it need from the one before?"
 _ANSWER = "It keeps a stack of open blocks, and needs nothing but the line it is given. " * 4
 
 
 @dataclass(frozen=True)
 class Archive:
-    """200 turns in one process. Bytes written are those of the file or, where the system tells, all that the
-    process gave to ``write`` beside its standard output, whichever is more: a history that is written again
-    shows even where the file stays small."""
+    """So many turns in one process. Bytes written are those of the file or, where the system tells, all that
+    the process gave to ``write`` beside its standard output, whichever is more: a history that is written
+    again shows even where the file stays small."""
 
-    name: str = "archive"
+    name: str
+    turns: int
     runs: int = 1
-    figures: tuple[Figure, ...] = (
-        Figure("archive: bytes a record beside the message's own", "beside", "bytes", Target(250)),
-        Figure("archive: bytes written to the messages' own", "factor", "x"),
-    )
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        title = f"archive, {self.turns:,} turns"
+        return (
+            Figure(f"{title}: bytes a record beside the message's own", "beside", "bytes", Target(250)),
+            Figure(f"{title}: bytes written to the messages' own", "factor", "x"),
+        )
 
     def sample(self, stage: Stage) -> Samples:
         place = stage.fresh()
@@ -50,7 +54,7 @@ class Archive:
             ) as process,
         ):
             try:
-                written = _converse(process)
+                written = _converse(process, self.turns)
                 if process.wait(LIMIT):
                     raise BenchError(f"exit code {process.returncode}")
             except subprocess.TimeoutExpired as error:
@@ -58,22 +62,22 @@ class Archive:
             finally:
                 process.kill()
         saved = _saved(place.cwd)
-        own = len(_own("user", _QUESTION)) * _TURNS + len(_own("assistant", _ANSWER)) * _TURNS
+        own = (len(_own("user", _QUESTION)) + len(_own("assistant", _ANSWER))) * self.turns
         records = saved.count(b"\n")
-        if records < 2 * _TURNS:
-            raise BenchError(f"{records} records for {2 * _TURNS} messages")
+        if records < 2 * self.turns:
+            raise BenchError(f"{records} records for {2 * self.turns} messages")
         written = max(written, len(saved))
         stage.forget(place)
         return {"beside": [(written - own) / records], "factor": [written / own]}
 
 
-def _converse(process: subprocess.Popen[bytes]) -> int:
+def _converse(process: subprocess.Popen[bytes], turns: int) -> int:
     """Asks question after question; returns the bytes written beside standard output, 0 where unknown."""
     assert process.stdin is not None
     assert process.stdout is not None
     question = json.dumps({"type": "user", "content": _QUESTION}).encode() + b"\n"
     printed = 0
-    for _ in range(_TURNS):
+    for _ in range(turns):
         process.stdin.write(question)
         process.stdin.flush()
         printed += _until_result(process.stdout)
@@ -103,4 +107,6 @@ def _saved(cwd: Path) -> bytes:
     return files[0].read_bytes()
 
 
-ROWS = (Archive(),)
+ROWS = (Archive("archive", 200),)
+# Takes minutes on a busy machine: each request holds all that was said before.
+ON_REQUEST = (Archive("archive-2000", 2_000),)

@@ -1,13 +1,15 @@
 """Going on with a long session: nothing but its reading should take time.
 
 The program begins the session itself, so that it is its own; the records that make it long are added by the
-documented form of the file. They hold no compact marker, so the whole history belongs to the first request.
+documented form of the file. They hold no compact marker, so the whole history belongs to the first request;
+but in the row of that name, where only what stands behind the marker does.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from pathlib import Path
 
 from bench.errors import BenchError
 from bench.figures import Figure, Samples, Target
+from bench.model_server import MODEL
 from bench.program import headless, run_to_end, session_id_of
 from bench.rows.base import Row
 from bench.rows.terminal import open_terminal
@@ -24,6 +27,13 @@ from bench.stage import Place, Stage
 _LAST_WORD = "ΞΨΩΞΨΩ"
 _SENTENCE = "The parser keeps a stack of open blocks; a line closes those it does not continue. 中文也一样。 "
 _SOURCE = "    return replace(state, count=state.count + 1)  # one step, and nothing else changes\n"
+_BEHIND = 150_000
+"""Bytes behind a marker: about the 45,000 tokens that a compaction takes along."""
+# The most memory of the one process that this starts: the system tells it in KB, macOS in bytes.
+_WATCH = """import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+"""
 
 
 @dataclass(frozen=True)
@@ -38,9 +48,12 @@ class _Session:
         os.truncate(self.file, self.size)
 
 
-def _session(stage: Stage, megabytes: int) -> _Session:
-    """The session of that size as it was when it was made, which is once for a stage."""
-    session = stage.once(("session", megabytes), lambda: _make_session(stage, megabytes * 1_000_000))
+def _session(stage: Stage, megabytes: int, behind: int = 0) -> _Session:
+    """The session of that size as it was when it was made, which is once for a stage. ``behind``: the bytes
+    behind its compact marker, 0 for none."""
+    session = stage.once(
+        ("session", megabytes, behind), lambda: _make_session(stage, megabytes * 1_000_000, behind)
+    )
     session.renew()
     return session
 
@@ -76,6 +89,41 @@ class Resume:
 
 
 @dataclass(frozen=True)
+class ResumeCompacted:
+    """As `Resume`, of a session that was compacted shortly before its end; and the most memory that it had.
+    That is told by a run of its own, under a process that starts nothing else."""
+
+    megabytes: int
+    seconds: float
+    memory: float
+    runs: int = 1000
+
+    @property
+    def name(self) -> str:
+        return f"resume-compacted-{self.megabytes}"
+
+    @cached_property
+    def figures(self) -> tuple[Figure, ...]:
+        title = f"resume of {self.megabytes} MB with a compact marker, headless"
+        return (
+            Figure(f"{title}: start to first request", "request", "s", Target(self.seconds)),
+            Figure(f"{title}: most memory", "memory", "MB", Target(self.memory)),
+        )
+
+    def sample(self, stage: Stage) -> Samples:
+        session = _session(stage, self.megabytes, _BEHIND)
+        stage.play_short()
+        command = headless("go on", "--resume", session.id)
+        done = run_to_end(command, stage.env(session.place), session.place.cwd)
+        request = stage.first_request(done.started)
+        session.renew()
+        stage.play_short()
+        watched = (sys.executable, "-c", _WATCH, *command)
+        told = run_to_end(watched, stage.env(session.place), session.place.cwd).stdout
+        return {"request": [request], "memory": [float(told)]}
+
+
+@dataclass(frozen=True)
 class ResumeInTerminal:
     """``--resume ID`` in a terminal: start to the last words of the history on the screen."""
 
@@ -100,7 +148,7 @@ class ResumeInTerminal:
         return {"shown": [shown - terminal.started]}
 
 
-def _make_session(stage: Stage, size: int) -> _Session:
+def _make_session(stage: Stage, size: int, behind: int) -> _Session:
     place = stage.fresh()
     stage.play_short()
     done = run_to_end(headless("begin", "--output-format", "json"), stage.env(place), place.cwd)
@@ -112,15 +160,19 @@ def _make_session(stage: Stage, size: int) -> _Session:
         raise BenchError(f"the new session cannot be read: {error}") from error
     last = next((record["id"] for record in reversed(records) if "role" in record), None)
     with file.open("ab") as stream:
-        for record in _history(last, size - file.stat().st_size):
+        for record in _history(last, size - file.stat().st_size, behind):
             stream.write(record)
     return _Session(place, session_id, file, file.stat().st_size)
 
 
-def _history(parent: str | None, size: int) -> Iterator[bytes]:
-    """Turns with one tool call each, of 6 KB or so, until there are ``size`` bytes; then a last short one."""
-    made, turn, last = 0, 0, parent
+def _history(parent: str | None, size: int, behind: int) -> Iterator[bytes]:
+    """Turns with one tool call each, of 6 KB or so, until there are ``size`` bytes; then a last short one.
+    Before the last bytes, as many as ``behind`` says, a compact marker."""
+    made, turn, last, is_due = 0, 0, parent, behind > 0
     while made < size:
+        if is_due and made >= size - behind:
+            last, is_due = uuid.uuid4().hex, False
+            yield _marker(last, turn)
         turn += 1
         call = f"call-{turn}"
         args = {"path": f"src/part_{turn}.py"}
@@ -147,6 +199,20 @@ def _history(parent: str | None, size: int) -> Iterator[bytes]:
     yield _record(last, turn + 1, {"role": "assistant", "content": f"In one word: {_LAST_WORD}"})[1]
 
 
+def _marker(own: str, turn: int) -> bytes:
+    record = {
+        "type": "compact",
+        "id": own,
+        "ts": 1_750_000_000 + turn,
+        "mode": "default",
+        "provider": "anthropic",
+        "model": MODEL,
+        "turns": turn,
+        "usage": {"models": {}, "cost_usd": 0.0},
+    }
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
 def _record(parent: str | None, turn: int, fields: dict[str, object]) -> tuple[str, bytes]:
     own = uuid.uuid4().hex
     record = {"id": own, "parent": parent, **fields, "ts": 1_750_000_000 + turn}
@@ -160,3 +226,5 @@ ROWS: tuple[Row, ...] = (
     ResumeInTerminal(10, 25),
     ResumeInTerminal(50, 30),
 )
+# To make so much takes half a minute, and a gigabyte of the disk.
+ON_REQUEST: tuple[Row, ...] = (ResumeCompacted(1_000, 2, 300),)

@@ -14,7 +14,7 @@ from mewcode.instructions.expand import Expander, TopFile
 from mewcode.instructions.instruction_file import InstructionFile, Unreadable
 from mewcode.instructions.limits import TOTAL_BYTES, cut_at_line
 from mewcode.instructions.rules import Rule, read_rule
-from mewcode.instructions.tree import LEVEL_WORDS, Level, Node, Skipped, comment
+from mewcode.instructions.tree import LEVEL_WORDS, Include, Level, Node, Skipped, comment
 
 _HEADING = """\
 # Instructions
@@ -61,6 +61,12 @@ class Instructions(msgspec.Struct, frozen=True):
         # What could not be read is said in the text as well: the model may be asked about it.
         sections += [skipped.comment() for skipped in self.skipped]
         return "\n\n".join([_HEADING, *sections]) if sections else ""
+
+    def outside(self) -> list[tuple[Node, Include]]:
+        """The includes that were left out because they lie beyond their boundary, each with the file that
+        asks for it."""
+        nodes = (node for document in self.documents for node in document.node.walk())
+        return [(node, include) for node in nodes for include in node.includes() if include.outside]
 
 
 class Loader:

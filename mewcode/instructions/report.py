@@ -12,17 +12,7 @@ from mewcode.instructions.tree import Include, Node
 
 def nodes_of(loaded: Instructions) -> list[Node]:
     """All files that were read, in the order of the text."""
-    found: list[Node] = []
-    for document in loaded.documents:
-        found += _with_includes(document.node)
-    return found
-
-
-def _with_includes(node: Node) -> Iterator[Node]:
-    yield node
-    for include in node.includes():
-        if include.node is not None:
-            yield from _with_includes(include.node)
+    return [node for document in loaded.documents for node in document.node.walk()]
 
 
 def left_out(loaded: Instructions) -> int:

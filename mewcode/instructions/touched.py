@@ -2,51 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from mewcode.instructions.discover import in_folder
 from mewcode.instructions.load import Document, Instructions, Loader
 
-_HEADING = "Instructions that hold for what was just touched:"
+HEADING = "Instructions that hold for what was just touched:"
 
 
 class TouchedInstructions:
-    """What each path brings, once. Reads files: not for the event loop's thread where a folder is new."""
+    """What each path brings, once. Reads files: not for the event loop's thread where a folder is new.
+
+    ``documents``: what was found so far. ``folders``: those that were looked into.
+    """
 
     def __init__(self, loader: Loader, loaded: Instructions) -> None:
+        self.documents: list[Document] = []
+        self.folders: dict[Path, None] = {}
         self._loader = loader
         self._room = loaded.room
         self._loaded = loaded
-        self._folders: set[Path] = set()
-        self._paths: set[Path] = set()
+        self._paths: dict[Path, None] = {}
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """What was touched, in order."""
+        return tuple(self._paths)
 
     def is_new(self, paths: Iterable[Path]) -> bool:
-        """Whether `reminder` has something to look at; microseconds."""
+        """Whether `read` has something to look at; microseconds."""
         return any(path not in self._paths for path in paths)
 
-    def reminder(self, paths: Iterable[Path]) -> str:
-        """What the model is to be told now that these resolved paths were touched; "" for nothing."""
+    def read(self, paths: Iterable[Path]) -> list[Document]:
+        """What these resolved paths bring that no other has brought."""
         documents: list[Document] = []
-        before = len(self._loaded.skipped)
         for path in paths:
             if path not in self._paths:
-                self._paths.add(path)
+                self._paths[path] = None
                 documents += self._of_folders(path)
                 documents += self._of_rules(path)
-        sections = [section for document in documents if (section := document.section())]
-        sections += [skipped.comment() for skipped in self._loaded.skipped[before:]]
-        return "\n\n".join([_HEADING, *sections]) if sections else ""
+        self.documents += documents
+        return documents
+
+    def reminder(self, paths: Iterable[Path], told: Collection[str] = ()) -> str:
+        """What the model is to be told now that these resolved paths were touched; "" for nothing. ``told``:
+        what it was told already, in this run or an earlier one."""
+        before = len(self._loaded.skipped)
+        found = [section for document in self.read(paths) if (section := document.section())]
+        found += [skipped.comment() for skipped in self._loaded.skipped[before:]]
+        new = [section for section in found if not any(section in text for text in told)]
+        return "\n\n".join([HEADING, *new]) if new else ""
 
     def _of_folders(self, path: Path) -> list[Document]:
         """The files of the folders between the working folder and ``path``, the nearest first."""
         places = self._loader.places
         documents: list[Document] = []
-        for folder in (path, *path.parents):
+        for folder in (path, *path.parents) if path.is_dir() else path.parents:
             if folder == places.cwd or not folder.is_relative_to(places.cwd):
                 break
-            if folder not in self._folders:
-                self._folders.add(folder)
+            if folder not in self.folders:
+                self.folders[folder] = None
                 found, self._room = self._loader.read(in_folder(folder, places), self._room)
                 documents += found
         return documents

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -56,6 +57,13 @@ class Node(msgspec.Struct):
     def includes(self) -> list[Include]:
         """What this file asks for itself."""
         return [piece for piece in self.pieces if isinstance(piece, Include)]
+
+    def walk(self) -> Iterator[Node]:
+        """This file and all that came by includes, in the order of the text."""
+        yield self
+        for include in self.includes():
+            if include.node is not None:
+                yield from include.node.walk()
 
     def own_text(self) -> str:
         """The text without what is included."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +12,11 @@ from prompt_toolkit.document import Document
 
 from mewcode.repl.commands import CommandRegistry
 from mewcode.repl.file_index import FileIndex
+from mewcode.repl.folder_list import list_folder
 from mewcode.repl.mentions import mention_at, mention_of
 
 if TYPE_CHECKING:
     from mewcode.agent.session import Session
-
-# Entries of a folder that are offered where a path is spelt out.
-_LISTED = 200
 
 
 def completes(document: Document) -> bool:
@@ -47,6 +44,8 @@ class InputCompleter(Completer):
     ) -> AsyncGenerator[Completion, None]:
         for completion in self.get_completions(document, complete_event):
             yield completion
+        for completion in await self._looked_up(document.text_before_cursor):
+            yield completion
         mention = mention_at(document.current_line_before_cursor[-1024:])
         if mention is None:
             return
@@ -73,6 +72,17 @@ class InputCompleter(Completer):
                 if value.startswith(argument):
                     yield Completion(value, -len(argument), display_meta=description)
 
+    async def _looked_up(self, text: str) -> list[Completion]:
+        """Arguments of a command that are not known without looking."""
+        name, space, argument = text[1:].partition(" ")
+        command, session = self._registry.commands.get(name), self._session()
+        if not text.startswith("/") or not space or "\n" in text or command is None or session is None:
+            return []
+        if command.look_up is None:
+            return []
+        found = await asyncio.to_thread(command.look_up, session, argument)
+        return [Completion(value, -len(argument), display_meta=about) for value, about in found]
+
 
 def _file(path: str, length: int) -> Completion:
     """A folder is open for more; a file is followed by a blank."""
@@ -82,21 +92,3 @@ def _file(path: str, length: int) -> Completion:
     else:
         text = mention_of(path) + " "
     return Completion(text, -length, path)
-
-
-def list_folder(path: str, cwd: Path) -> list[str]:
-    """The entries of the folder that a spelt-out ``path`` names which begin as it ends, folders first."""
-    head, start = os.path.split(path) if path not in ("~", "..") else (path, "")
-    prefix = head if head.endswith("/") or not head else head + "/"
-    try:
-        with os.scandir(os.path.join(cwd, os.path.expanduser(head))) as entries:
-            names = [
-                (not entry.is_dir(), entry.name + ("/" if entry.is_dir() else ""))
-                for entry in entries
-                if entry.name.lower().startswith(start.lower())
-                and entry.name.isprintable()
-                and (start.startswith(".") or not entry.name.startswith("."))
-            ]
-    except (OSError, ValueError):  # no folder, so nothing to offer
-        return []
-    return [prefix + name for _, name in sorted(names)[:_LISTED]]

@@ -33,8 +33,8 @@ class Actions(Protocol):
 
     def submit(self, text: str) -> None: ...
 
-    def stop(self) -> None:
-        """Esc."""
+    def escape(self, *, empty: bool) -> None:
+        """Esc, with nothing open that it would close; ``empty``: nothing stands in the input."""
         ...
 
     def interrupt(self, text: str) -> bool:
@@ -114,7 +114,7 @@ class _Keys:
         elif (state := self.buffer.complete_state) is not None and state.completions:
             self.buffer.cancel_completion()
         else:
-            self.actions.stop()
+            self.actions.escape(empty=not self.buffer.text)
 
     def control_c(self, event: KeyPressEvent) -> None:
         if self.actions.interrupt(self.buffer.text):

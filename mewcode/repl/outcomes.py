@@ -6,15 +6,20 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from mewcode._version import __version__
+from mewcode.infra.terminal_text import safe_line
+from mewcode.repl.cell_width import cell_width
 from mewcode.repl.commands import (
     Aside,
     Clear,
     Compose,
     Copy,
+    End,
     Outcome,
-    Pick,
     Quit,
+    Resumed,
+    Rewound,
     Say,
+    Send,
     Shown,
     Table,
     Tables,
@@ -22,6 +27,7 @@ from mewcode.repl.commands import (
 )
 from mewcode.repl.questions import Questions
 from mewcode.repl.screen import Screen
+from mewcode.repl.steps import Guide, take_steps
 from mewcode.repl.theme import THEMES, Style, Theme, choose_theme
 
 if TYPE_CHECKING:
@@ -45,21 +51,34 @@ class Front(Protocol):
         """Lets the user write the next input in an editor."""
         ...
 
+    def give_back(self, text: str) -> None:
+        """Puts words back into the input."""
+        ...
+
+    def submit(self, text: str) -> None:
+        """Takes an input as if the user had sent it."""
+        ...
+
+    def show_end(self, session: Session, exchanges: int) -> None:
+        """Shows the last exchanges of the conversation as they looked."""
+        ...
+
 
 class Outcomes:
     """Shows an `Outcome`; a picker leads to another."""
 
-    def __init__(self, screen: Screen, questions: Questions, front: Front) -> None:
+    def __init__(self, screen: Screen, questions: Questions, guide: Guide, front: Front) -> None:
         self._screen = screen
         self._questions = questions
+        self._guide = guide
         self._front = front
 
     async def show(self, session: Session, outcome: Outcome) -> None:
-        while isinstance(outcome, Pick):
-            value = await self._questions.choose(outcome.title, outcome.options, outcome.selected)
-            if value is None:
-                return
-            outcome = outcome.then(value)
+        end = await take_steps(outcome, self._guide, lambda above: self._show(session, above))
+        if end is not None:
+            await self._show(session, end)
+
+    async def _show(self, session: Session, outcome: End) -> None:
         if isinstance(outcome, Say):
             self._front.say("plain", outcome.text, outcome.hint)
         elif isinstance(outcome, Table | Tables):
@@ -76,10 +95,34 @@ class Outcomes:
         elif isinstance(outcome, Clear):
             self._screen.clear(header(self._questions.theme))
             self._front.say("dim", f"a new conversation: {session.id}")
+        elif isinstance(outcome, Resumed):
+            self._resumed(session, outcome)
+        elif isinstance(outcome, Rewound):
+            self._rewound(session, outcome)
+        elif isinstance(outcome, Send):
+            self._front.submit(outcome.text)
         elif isinstance(outcome, Quit):
             self._screen.exit(0)
         else:
             await self._act(session, outcome)
+
+    def _resumed(self, session: Session, outcome: Resumed) -> None:
+        self._screen.clear(header(self._questions.theme))
+        self._front.say("plain", outcome.text, outcome.hint)
+        for note in outcome.notes:
+            self._front.say("warn", note)
+        self._front.show_end(session, outcome.exchanges)
+
+    def _rewound(self, session: Session, outcome: Rewound) -> None:
+        """What was printed cannot be taken back: a rule parts it from the conversation as it is now."""
+        width = self._screen.width
+        title = safe_line(f"── {outcome.title}", width - 3) + " "
+        rule = title + "─" * max(0, width - 1 - cell_width(title))
+        self._screen.commit("\n" + self._questions.theme.paint("dim", rule))
+        self._front.show_end(session, 1)
+        self._front.say("plain", outcome.text, outcome.hint)
+        if outcome.draft:
+            self._front.give_back(outcome.draft)
 
     async def _act(self, session: Session, outcome: Copy | Compose | UseTheme | Aside) -> None:
         if isinstance(outcome, Copy):

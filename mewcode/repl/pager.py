@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from prompt_toolkit.application import Application
@@ -137,7 +137,8 @@ def _marked(fragments: StyleAndTextTuples, find: re.Pattern[str] | None) -> Styl
 
 
 class Pager:
-    """One look at a transcript. ``news`` is a word on what waits outside, asked for with each drawing."""
+    """One look at a transcript. ``news`` is a word on what waits outside, asked for with each drawing.
+    ``earlier`` gives what was said before ``messages``; it is called in a thread."""
 
     def __init__(
         self,
@@ -147,8 +148,11 @@ class Pager:
         output: Output,
         news: Callable[[], str],
         focus: Focus,
+        earlier: Callable[[], Sequence[Message]] | None = None,
     ) -> None:
         self._messages = tuple(messages)
+        self._earlier = earlier
+        self._before: Sequence[Message] | None = None
         self._theme = theme
         self._output = output
         self._news = news
@@ -200,7 +204,7 @@ class Pager:
 
     async def _read(self, width: int) -> None:
         """Takes in the lines, a batch at a time, each made in a thread."""
-        parts = newest_first(self._messages, self._theme, width)
+        parts = self._parts(width)
 
         def batch() -> list[str]:
             taken: list[str] = []
@@ -215,6 +219,12 @@ class Pager:
             self.app.invalidate()
         self.pages.loading = False
         self.app.invalidate()
+
+    def _parts(self, width: int) -> Iterator[list[str]]:
+        yield from newest_first(self._messages, self._theme, width)
+        if self._before is None:
+            self._before = self._earlier() if self._earlier is not None else ()
+        yield from newest_first(self._before, self._theme, width)
 
     def _status_text(self) -> str:
         if self._typed is not None:
@@ -282,9 +292,10 @@ async def show_transcript(
     theme: Theme,
     news: Callable[[], str],
     focus: Focus,
+    earlier: Callable[[], Sequence[Message]] | None = None,
 ) -> None:
     """Shows it in place of ``screen`` until the user leaves; what is committed meanwhile appears then."""
     # An input of its own: what the screen's has yet to decide of an Esc would go to the screen's keys.
-    pager = Pager(messages, theme, create_input(), screen.output, news, focus)
+    pager = Pager(messages, theme, create_input(), screen.output, news, focus, earlier)
     async with screen.away():
         await pager.run()

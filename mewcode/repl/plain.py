@@ -9,8 +9,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from mewcode._version import __version__
 from mewcode.core.errors import MewCodeError, SessionError
@@ -18,12 +19,16 @@ from mewcode.core.events import ApprovalAnswer, ApprovalRequest, Question, ToolE
 from mewcode.infra.supervisor import TaskScope
 from mewcode.infra.terminal_text import safe_line, safe_text, visible_text
 from mewcode.repl.approval import answer_of, approval_panel
+from mewcode.repl.busy_session import Waiting
 from mewcode.repl.commands import CommandRegistry, Desk, builtin_commands
 from mewcode.repl.panel import Chosen, Option
 from mewcode.repl.plain_outcomes import show_plain
 from mewcode.repl.plain_turn import PlainTurn
+from mewcode.repl.reading import history_of
 from mewcode.repl.repl import CLOSED
-from mewcode.repl.start import ListSessions, Look, OpenSession, opened_aside
+from mewcode.repl.replay import replay_plain, replay_plain_of, resumed_words
+from mewcode.repl.session_list import session_options
+from mewcode.repl.start import ListSessions, Look, OpenSession, opened_by
 from mewcode.repl.theme import THEMES
 from mewcode.repl.turns import NOTE_RESERVED, SHELL_USE, is_command, is_note, is_own
 
@@ -32,6 +37,9 @@ if TYPE_CHECKING:
     from mewcode.agent.session import Session
     from mewcode.core.outcome import ToolOutcome
 
+T = TypeVar("T")
+
+_ALL = 1_000_000  # exchanges
 _WIDTH = 1000  # cells: lines are wrapped by the terminal, not by us
 _PROMPT = "> "
 
@@ -71,9 +79,12 @@ class Lines:
 
 
 class PlainPerson:
-    """The `agent.ports.Person` who is asked in lines and answers with a number or words."""
+    """The `agent.ports.Person` who is asked in lines and answers with a number or words; also the
+    `repl.steps.Guide` of commands. ``waiting``: what they are kept waiting for."""
 
     def __init__(self, lines: Lines, write: Callable[[str], None]) -> None:
+        self.waiting = Waiting(lambda: None)
+        self.session: Session | None = None
         self._lines = lines
         self._write = write
 
@@ -90,6 +101,22 @@ class PlainPerson:
     async def choose(self, title: str, options: Sequence[Option], selected: int = 0) -> str | None:
         chosen = await self._ask(title, options)
         return None if chosen is None else chosen.value
+
+    async def read(self, folder: Path) -> None:
+        self._write(replay_plain(await history_of(folder), _ALL))
+
+    async def wait(self, words: str, open_: Callable[[], Awaitable[T]]) -> T | None:
+        self._write(f"{words}; Ctrl-C stops waiting\n")
+        return await self.waiting.wait(words, open_)
+
+    async def pick_session(self) -> Path | None:
+        if self.session is None:
+            return None
+        sessions_dir = self.session.around.places.project / "sessions"
+        options = await asyncio.to_thread(session_options, sessions_dir, time.time())
+        others = tuple(option for option in options if option.value != self.session.id)
+        picked = await self.choose("resume which session?", others) if others else None
+        return None if picked is None else sessions_dir / picked
 
     async def _ask(self, title: str, options: Sequence[Option]) -> Chosen | None:
         """None for an empty line or the end of the input."""
@@ -132,6 +159,7 @@ class Plain:
         self._main: asyncio.Task[int] | None = None
         self._command: asyncio.Task[ToolOutcome] | None = None
         self._left = False
+        self._knows_offers = False
 
     async def run(self) -> int:
         """Returns the exit code; raises what kept the session from opening."""
@@ -156,11 +184,16 @@ class Plain:
             picked = await self._person.choose("resume which session?", options) if options else None
             if picked is None:
                 raise SessionError("no session was chosen", "Start a new one: mewcode")
-        session = await opened_aside(lambda: self._open_session(self._person, picked))
+        session = await opened_by(self._person, lambda fork: self._open_session(self._person, picked, fork))
+        self._person.session = session
         try:
             session.on_saving = lambda failing: _say(failing or "the session is being saved again")
             for notice in session.notices:
                 _say(notice)
+            if session.resumed is not None:
+                _say("\n".join(resumed_words(session.resumed)))
+                _write(replay_plain_of(session, session.settings.shown))
+            session.work.attend(session)
             if self._look.prompt:
                 await self._take(session, self._look.prompt)
             while not self._left:
@@ -180,7 +213,7 @@ class Plain:
             if is_command(text):
                 desk = Desk(session, "no-color")
                 outcome = await self._commands.run(desk, text)
-                self._left = await show_plain(session, outcome, self._person, _write)
+                self._left = await show_plain(session, outcome, self._person, _write, self._turn)
             elif is_note(text):
                 _say(*NOTE_RESERVED)
             elif is_own(text):
@@ -227,9 +260,22 @@ class Plain:
             # What could not be said, because the turn did not begin, is not said with the next message.
             for reminder in attached.reminders:
                 session.agent.take_back(reminder)
+        await self._tell_of_offers(session)
+
+    async def _tell_of_offers(self, session: Session) -> None:
+        """Once, when the first prompt was made: what of the instructions waits for the user."""
+        if self._knows_offers or not session.agent.system:
+            return
+        self._knows_offers = True
+        if session.news.instructions.loaded.outside():
+            from mewcode.repl.include_offers import notice_of
+
+            _say(*await asyncio.to_thread(notice_of, session.news.instructions.loaded))
 
     def _interrupt(self) -> None:
         """Ctrl-C: stops the turn; at rest it leaves."""
+        if self._person.waiting.stop():
+            return
         if self._run is not None:
             self._run.interrupt()
         elif self._command is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from mewcode.core.outcome import TodoView
 from mewcode.infra.terminal_text import safe_line, safe_text
@@ -13,16 +13,20 @@ from mewcode.repl.commands import (
     Clear,
     Compose,
     Copy,
+    End,
     Outcome,
-    Pick,
     Quit,
+    Resumed,
+    Rewound,
     Say,
+    Send,
     Shown,
     Table,
     Tables,
     UseTheme,
 )
-from mewcode.repl.panel import Option
+from mewcode.repl.replay import replay_plain_of
+from mewcode.repl.steps import Guide, take_steps
 
 if TYPE_CHECKING:
     from mewcode.agent.session import Session
@@ -33,19 +37,24 @@ _WIDTH = 1000  # cells: lines are wrapped by the terminal, not by us
 _STATES = {"pending": "to do", "in_progress": "in progress", "done": "done"}
 
 
-class Chooser(Protocol):
-    async def choose(self, title: str, options: Sequence[Option], selected: int = 0) -> str | None:
-        """The value of the option that the user takes, None where they take none."""
-        ...
+async def show_plain(
+    session: Session,
+    outcome: Outcome,
+    guide: Guide,
+    write: Write,
+    send: Callable[[Session, str], Awaitable[None]],
+) -> bool:
+    """Shows it; whether the user wants out. ``send`` begins a turn. Raises `MewCodeError` where a step or a
+    question aside fails."""
+    end = await take_steps(outcome, guide, lambda above: _show(session, above, write))
+    if isinstance(end, Send):
+        await send(session, end.text)
+    elif end is not None:
+        await _show(session, end, write)
+    return isinstance(end, Quit)
 
 
-async def show_plain(session: Session, outcome: Outcome, person: Chooser, write: Write) -> bool:
-    """Shows it; whether the user wants out. Raises `MewCodeError` where a question aside fails."""
-    while isinstance(outcome, Pick):
-        value = await person.choose(outcome.title, outcome.options, outcome.selected)
-        if value is None:
-            return False
-        outcome = outcome.then(value)
+async def _show(session: Session, outcome: End, write: Write) -> None:
     if isinstance(outcome, Say):
         _say(write, outcome.text, outcome.hint)
     elif isinstance(outcome, Table):
@@ -55,17 +64,31 @@ async def show_plain(session: Session, outcome: Outcome, person: Chooser, write:
         _say(write, outcome.note)
     elif isinstance(outcome, Clear):
         _say(write, f"a new conversation: {session.id}")
-    elif not isinstance(outcome, Quit):
+    elif isinstance(outcome, Resumed):
+        _say(write, "\n".join((outcome.text, outcome.hint, *outcome.notes)))
+        write(replay_plain_of(session, outcome.exchanges))
+    elif isinstance(outcome, Rewound):
+        _say(write, outcome.title)
+        write(replay_plain_of(session, 1))
+        _say(write, outcome.text, outcome.hint)
+        if outcome.draft:
+            _say(write, f"Your message was:\n{outcome.draft}")
+    elif not isinstance(outcome, Quit | Send):
         await _act(session, outcome, write)
-    return isinstance(outcome, Quit)
 
 
 async def _act(session: Session, outcome: Shown | Copy | Compose | UseTheme | Aside, write: Write) -> None:
     if isinstance(outcome, Shown):
         view = outcome.view
-        items = view.items if isinstance(view, TodoView) else ()
-        lines = [f"{_STATES.get(item.status, item.status)}: {item.text}" for item in items]
-        _say(write, "\n".join([outcome.title, *lines]))
+        if isinstance(view, TodoView):
+            lines = [f"{_STATES.get(item.status, item.status)}: {item.text}" for item in view.items]
+            _say(write, "\n".join([outcome.title, *lines]))
+        else:
+            from mewcode.repl.theme import THEMES
+            from mewcode.repl.tool_views import approval_view
+
+            _say(write, outcome.title)
+            write(approval_view(view, THEMES["no-color"], _WIDTH))
     elif isinstance(outcome, Copy):
         from mewcode.repl.clipboard import copy_by_program
 

@@ -14,7 +14,6 @@ from prompt_toolkit.output import Output
 from prompt_toolkit.styles import Style as ScreenStyle
 
 from mewcode.core.errors import MewCodeError
-from mewcode.core.message import Message, Text
 from mewcode.infra.collector import start_done
 from mewcode.infra.log_file import log_path
 from mewcode.infra.supervisor import TaskScope
@@ -25,12 +24,14 @@ from mewcode.repl.commands import CommandRegistry, Desk
 from mewcode.repl.completer import InputCompleter
 from mewcode.repl.composer import Composer
 from mewcode.repl.file_index import FileIndex
+from mewcode.repl.guide import TerminalGuide
 from mewcode.repl.input import make_bindings, make_buffer
 from mewcode.repl.layout import Drawn, make_layout
 from mewcode.repl.notify import Attention
 from mewcode.repl.outcomes import Outcomes
 from mewcode.repl.panel import Panel
 from mewcode.repl.questions import Questions
+from mewcode.repl.reading import Reading
 from mewcode.repl.screen import Screen
 from mewcode.repl.statusline import background_text, status_text
 from mewcode.repl.terminal_traits import TerminalTraits
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     # The parts of a session are loaded after the first paint.
     from mewcode.agent.session import Session
 
-# Seconds within which a second Ctrl-C counts as one with the first.
+# Seconds within which a second Ctrl-C, or a second Esc, counts as one with the first.
 _TWICE = 1.0
 # Rows that the input, its menu and the status line may want below what is in progress.
 _ROWS_BELOW = 4
@@ -61,11 +62,11 @@ _MENU_STYLE = [
 CLOSED = 130
 """The exit code after a signal or the end of the terminal."""
 
-OpenSession = Callable[[Questions], Awaitable["Session"]]
+OpenSession = Callable[["Repl"], Awaitable["Session"]]
 
 
 class Repl:
-    """One run of the front end. ``open_session`` is awaited after the first paint."""
+    """One run of the front end. ``open_session`` is awaited after the first paint, and may ask."""
 
     def __init__(
         self,
@@ -96,8 +97,8 @@ class Repl:
         self._commands = commands
         self._folder, self._branch, self._label = folder, branch, label
         self._first_prompt = first_prompt
-        self._last_interrupt = 0.0
-        self._reading = False
+        self._last_interrupt = self._last_escape = 0.0
+        self.reading = Reading(self)
         self._tasks = TaskScope("repl")
         self._failure: Exception | None = None
         self.turns = Turns(self, self._tasks)
@@ -105,6 +106,7 @@ class Repl:
         self.composer = Composer(self, FileIndex(root, cwd))
         completer = InputCompleter(commands, self.composer.files, cwd, lambda: self.session)
         self.buffer: Buffer = make_buffer(completer, root if keeps_history else None)
+        self._is_kept = keeps_history
         self._drawn = Drawn(theme.paint("user", "❯ "))
         self.screen = Screen(
             make_layout(self.buffer, self._drawn),
@@ -124,7 +126,8 @@ class Repl:
         self.questions = Questions(self.buffer, self.screen, theme)
         self.questions.on_ask = self._asked
         self._asides = Asides(self)
-        self._outcomes = Outcomes(self.screen, self.questions, self)
+        self.guide = TerminalGuide(self)
+        self._outcomes = Outcomes(self.screen, self.questions, self.guide, self)
 
     async def run(self) -> int:
         """Runs until the user leaves; returns the exit code. Raises what kept the session from opening."""
@@ -183,22 +186,38 @@ class Repl:
 
     async def _begin(self) -> None:
         try:
-            self.session = await self._open_session(self.questions)
+            self.session = await self._open_session(self)
         except Exception as error:  # noqa: BLE001 - `run` raises it once the screen is given back
             self._failure = error
             self.screen.exit(1)
             return
         for notice in self.session.notices:
             self.say("warn", notice)
-        self._replay(self.session)
+        self._show_resumed(self.session)
         self.start("views", self._look_ahead)
         self.session.on_saving = self._saving_changed
-        self.session.background.start("warm", _warm(self.session))
+        self.session.background.start("warm", self._warm(self.session))
+        if self._is_kept:
+            self.session.work.attend(self.session)
         self.screen.refresh()
         if self._first_prompt:
             self.turns.submit(self._first_prompt)
         else:
             self.turns.next()
+
+    async def _warm(self, session: Session) -> None:
+        """Loads what the first turn needs; the start is over with it. Then the user is told what of the
+        instructions waits for them."""
+        try:
+            await session.warm()
+        finally:
+            start_done()
+        if session.agent.system and session.news.instructions.loaded.outside():
+            from mewcode.repl.include_offers import notice_of
+
+            words, hint = await asyncio.to_thread(notice_of, session.news.instructions.loaded)
+            if words:
+                self.say("dim", words, hint)
 
     async def _look_ahead(self) -> None:
         await asyncio.to_thread(_load_views)
@@ -210,11 +229,18 @@ class Repl:
         else:
             self.say("dim", "the session is being saved again")
 
-    def _replay(self, session: Session) -> None:
+    def _show_resumed(self, session: Session) -> None:
+        if session.resumed is not None:
+            from mewcode.repl.replay import resumed_words
+
+            self.say("plain", *resumed_words(session.resumed))
+            self.show_end(session, session.settings.shown)
+
+    def show_end(self, session: Session, exchanges: int) -> None:
         from mewcode.repl.replay import replay
 
-        if session.agent.conversation.messages:
-            self.screen.commit(replay(session.agent.conversation.messages, self.theme, self.screen.width))
+        messages, whole = session.agent.conversation.messages, not session.resumed or session.resumed.is_whole
+        self.screen.commit(replay(messages, self.theme, self.screen.width, exchanges, is_whole=whole))
 
     def _compose(self) -> bool:
         width, rows, panel = self.screen.width, self.screen.rows, self.panel
@@ -222,6 +248,9 @@ class Repl:
         asked = panel.lines(self.theme, width, room) if panel else self.composer.lines(width)
         waiting = [f"queued: {text}" for text in self.turns.queued]
         queued = [self.theme.paint("dim", safe_line(text, width - 1)) for text in waiting]
+        if self.guide.waiting.words:
+            words = f"{self.guide.waiting.words} · esc stops waiting"
+            queued.append(self.theme.paint("dim", safe_line(words, width - 1)))
         queued = [*self._asides.lines(), *queued]
         live: list[str] = []
         if self.turns.view is not None:
@@ -246,7 +275,8 @@ class Repl:
         )
 
     async def command(self, session: Session, line: str) -> None:
-        desk = Desk(session, self.theme.name, self.screen.width, self.screen.rows, self.turns.queued)
+        in_turn = self.turns.run is not None
+        desk = Desk(session, self.theme.name, self.screen.width, self.screen.rows, self.turns.queued, in_turn)
         await self._outcomes.show(session, await self._commands.run(desk, line))
 
     def is_anytime(self, line: str) -> bool:
@@ -281,10 +311,24 @@ class Repl:
         self.turns.submit(text)
 
     def stop(self) -> None:
-        if self._asides.stop() or self.shell.stop():
+        if self._asides.stop() or self.shell.stop() or self.guide.waiting.stop():
             return
         if self.turns.stop():
             self.say("warn", "interrupted")
+
+    @property
+    def _at_work(self) -> bool:
+        others = self.shell.view is not None or self._asides.running or bool(self.guide.waiting.words)
+        return self.turns.busy or others
+
+    def escape(self, *, empty: bool) -> None:
+        now, idle = time.monotonic(), empty and not self._at_work
+        twice, self._last_escape = now - self._last_escape < _TWICE, now if idle else 0.0
+        if idle and twice and self.session is not None:
+            self._last_escape = 0.0
+            self.turns.submit("/rewind")
+        else:
+            self.stop()
 
     def interrupt(self, text: str) -> bool:
         now = time.monotonic()
@@ -294,7 +338,7 @@ class Repl:
             self.panel.cancel()
             if self.turns.run is None:
                 return False  # what asked goes on without an answer
-        if self.turns.busy or self.shell.view is not None or self._asides.running:
+        if self._at_work:
             self.stop()
             if twice:
                 self.turns.abandon()
@@ -330,41 +374,8 @@ class Repl:
         self.attention.focus(here=here)
 
     def open_transcript(self) -> None:
-        session = self.session
-        if session is not None and not self._reading:
-            self._reading = True
-            self.start("transcript", lambda: self._show_transcript(session))
-
-    def _said_so_far(self, session: Session) -> list[Message]:
-        """The conversation, with what has come of the answer that is being given."""
-        from mewcode.agent.conversation import new_message
-
-        messages = list(session.agent.conversation.messages)
-        if self.turns.view is not None and (answer := self.turns.view.answer.strip()):
-            messages.append(new_message("assistant", (Text(answer),), "model"))
-        return messages
-
-    async def _show_transcript(self, session: Session) -> None:
-        from mewcode.repl.pager import show_transcript
-
-        try:
-            await show_transcript(
-                self.screen,
-                self._said_so_far(session),
-                self.theme,
-                lambda: "a question waits for you" if self.panel is not None else "",
-                self.focus,
-            )
-        finally:
-            self._reading = False
-
-
-async def _warm(session: Session) -> None:
-    """Loads what the first turn needs; the start is over with it."""
-    try:
-        await session.warm()
-    finally:
-        start_done()
+        if self.session is not None:
+            self.reading.open(self.session)
 
 
 def _load_views() -> None:

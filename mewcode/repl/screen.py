@@ -185,6 +185,8 @@ class Screen:
                 with set_app(self.app):
                     async with in_terminal():
                         yield
+                        # What is drawn again on return is how things are by then.
+                        self._compose()
         finally:
             self._visitors.discard(visitor)
         self.refresh()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
 import signal
 import sys
 import threading
@@ -12,26 +10,22 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from io import UnsupportedOperation
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prompt_toolkit.data_structures import Size
-from prompt_toolkit.input import Input, create_input
 from prompt_toolkit.input.vt100 import Vt100Input
-from prompt_toolkit.output.vt100 import Vt100_Output
 
 from mewcode.core.errors import SessionError
 from mewcode.infra.terminal_text import safe_line, visible_text
 from mewcode.prompt.environment import git_branch
 from mewcode.repl.background_color import QUESTION, AnswerFilter, worth_asking
+from mewcode.repl.busy_session import Asker, open_or_ask
 from mewcode.repl.commands import builtin_commands
-from mewcode.repl.notify import FOCUS_REPORTS_OFF, FOCUS_REPORTS_ON, Attention
+from mewcode.repl.notify import Attention
 from mewcode.repl.outcomes import header
 from mewcode.repl.panel import Option
-from mewcode.repl.paste_input import PasteInput
-from mewcode.repl.questions import Questions
 from mewcode.repl.repl import CLOSED, Repl
+from mewcode.repl.standard_terminal import standard_input, standard_output
 from mewcode.repl.statusline import short_folder
 from mewcode.repl.terminal_traits import terminal_traits
 from mewcode.repl.theme import choose_theme
@@ -44,8 +38,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Look:
     """What the front end shows of the start: folder, theme, a first prompt, a label that always stands,
-    whether it sets the terminal's title and notifies the user who looks elsewhere, and whether what is typed
-    is kept for the next session."""
+    whether it sets the terminal's title and notifies the user who looks elsewhere, and whether anything is
+    for later: what is typed is kept for the next session, and this one gets a title and a brief."""
 
     cwd: Path
     root: Path
@@ -58,43 +52,29 @@ class Look:
     keeps_history: bool = True
 
 
-OpenSession = Callable[["Person", str | None], "Session"]
+OpenSession = Callable[["Person", str | None, bool], "Session"]
+"""Gets the session that was picked, where one was, and whether a copy of it is to be continued. Raises
+`SessionBusy` at once."""
 ListSessions = Callable[[], tuple[Option, ...]]
 
 
-def run_repl(
-    open_session: OpenSession,
-    environ: Mapping[str, str],
-    look: Look,
-    list_sessions: ListSessions | None = None,
-) -> int:
+def run_repl(open_session: OpenSession, environ: Mapping[str, str], look: Look) -> int:
     """Runs the terminal front end and returns the exit code.
 
     After the first paint ``open_session`` is called once, in a thread; what it raises ends the run and is
-    raised here. With ``list_sessions`` the user first picks one of these, and its value is passed on.
+    raised here.
     """
-    return asyncio.run(_run(open_session, environ, look, list_sessions))
+    return asyncio.run(_run(open_session, environ, look))
 
 
-async def _run(
-    open_session: OpenSession,
-    environ: Mapping[str, str],
-    look: Look,
-    list_sessions: ListSessions | None,
-) -> int:
-    async def opened(person: Questions) -> Session:
-        picked = None
-        if list_sessions is not None:
-            options = await asyncio.to_thread(list_sessions)
-            picked = await person.choose("resume which session?", options) if options else None
-            if picked is None:
-                raise SessionError("no session was chosen", "Start a new one: mewcode")
+async def _run(open_session: OpenSession, environ: Mapping[str, str], look: Look) -> int:
+    async def opened(repl: Repl) -> Session:
         # Loading the parts takes longer than painting: keys are echoed meanwhile.
-        return await opened_aside(lambda: open_session(person, picked))
+        return await opened_by(repl.guide, lambda fork: open_session(repl.questions, None, fork))
 
     theme = choose_theme(look.theme, environ)
     sys.stdout.write(header(theme) + "\n")
-    traits, output, input_ = terminal_traits(environ), _terminal(environ), _input()
+    traits, output, input_ = terminal_traits(environ), standard_output(environ), standard_input()
     output.focus_reports = look.notify
 
     def write(text: str) -> None:
@@ -133,6 +113,17 @@ async def _run(
     return await repl.run()
 
 
+async def opened_by(asker: Asker, open_session: Callable[[bool], Session]) -> Session:
+    """What ``open_session`` returns or raises, called in a thread; the user is asked where another window
+    has the session open. Raises `SessionError` where they leave it."""
+    session = await open_or_ask(lambda fork: opened_aside(lambda: open_session(fork)), asker)
+    if session is None:
+        raise SessionError(
+            "the session is open in another window", "Start a new one: mewcode, or a copy: --fork-session"
+        )
+    return session
+
+
 async def opened_aside(open_session: Callable[[], Session]) -> Session:
     """What ``open_session`` returns or raises, called in a thread.
 
@@ -144,6 +135,8 @@ async def opened_aside(open_session: Callable[[], Session]) -> Session:
 
     def settle(session: Session | None, error: Exception | None) -> None:
         if answer.done():  # the user has left
+            if session is not None:
+                session.archive.close()
             return
         if session is not None:
             answer.set_result(session)
@@ -161,66 +154,6 @@ async def opened_aside(open_session: Callable[[], Session]) -> Session:
 
     threading.Thread(target=work, name="open-session", daemon=True).start()
     return await answer
-
-
-def _input() -> Input:
-    try:
-        sys.stdin.fileno()
-    except UnsupportedOperation:  # it was replaced by something that is no file
-        return create_input()
-    return PasteInput(sys.stdin)
-
-
-class _Terminal(Vt100_Output):
-    """A terminal that was closed takes what is still written, so that the session can be saved in peace.
-
-    With ``focus_reports`` the terminal says where the focus is, while the screen is ours: bracketed paste is
-    switched on and off at the same moments.
-    """
-
-    focus_reports = False
-    _question = ""
-
-    def ask_behind_drawing(self, question: str) -> None:
-        """Sends this once, with the first drawing."""
-        self._question = question
-
-    def enable_bracketed_paste(self) -> None:
-        super().enable_bracketed_paste()
-        if self.focus_reports:
-            self.write_raw(FOCUS_REPORTS_ON)
-        question, self._question = self._question, ""
-        self.write_raw(question)
-
-    def disable_bracketed_paste(self) -> None:
-        super().disable_bracketed_paste()
-        if self.focus_reports:
-            self.write_raw(FOCUS_REPORTS_OFF)
-
-    def flush(self) -> None:
-        try:
-            super().flush()
-        except OSError as error:
-            if error.errno not in (errno.EIO, errno.ENXIO, errno.EPIPE):
-                raise
-            # What standard output's buffer still holds would be tried again at the end, and fail again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), sys.stdout.fileno())
-
-
-def _terminal(environ: Mapping[str, str]) -> _Terminal:
-    """Standard output as a terminal. No cursor reports are asked for: the answer would come in the middle of
-    the user's typing, and nothing needs it."""
-    descriptor = sys.stdout.fileno()
-
-    def size() -> Size:
-        try:
-            columns, rows = os.get_terminal_size(descriptor)
-        except OSError:  # it was closed
-            columns = rows = 0
-        # A terminal that does not know its size says 0.
-        return Size(rows or 24, columns or 80)
-
-    return _Terminal(sys.stdout, size, term=environ.get("TERM"), enable_cpr=False)
 
 
 def ask_trust(root: Path, brings: list[str]) -> bool:

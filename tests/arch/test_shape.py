@@ -21,10 +21,10 @@ _SAMPLES = PACKAGE / "demo" / "project"
 # What talks to a person through the process's own streams.
 _SPEAKING = (
     "cli.py", "app.py", "headless/", "repl/", "demo/", "onboarding/", "doctor/", "completion/",
-    "session_commands/", "infra/log_file.py",
+    "session_commands/", "inspection/", "infra/log_file.py",
 )  # fmt: skip
-# A program of its own, run as a child: its streams are pipes to us.
-_CHILD = "tools/search_process.py"
+# Programs of their own, run as children: their streams are pipes to us.
+_CHILDREN = ("tools/search_process.py", "sessions/regex_process.py")
 
 SOURCES = sorted(
     path.relative_to(PACKAGE).as_posix()
@@ -84,7 +84,7 @@ def test_no_function_is_too_long() -> None:
 
 def test_only_the_front_ends_speak() -> None:
     """The loop and the tools never print: they tell events."""
-    silent = [source for source in SOURCES if not source.startswith((*_SPEAKING, _CHILD))]
+    silent = [source for source in SOURCES if not source.startswith((*_SPEAKING, *_CHILDREN))]
     assert "agent/loop.py" in silent
     spoken = [
         f"{source}:{node.lineno} print"

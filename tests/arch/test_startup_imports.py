@@ -129,6 +129,12 @@ def test_the_way_to_the_first_paint() -> None:
     )  # fmt: skip
 
 
+def test_the_way_to_the_first_sight_of_the_picker() -> None:
+    """The list of sessions is drawn before what reads keys is loaded."""
+    loaded = _loaded_by("import mewcode.cli, mewcode.app, mewcode.repl.picker_start, mewcode.sessions.browse")
+    assert not _heavy(loaded, HEAVY | {"httpx", "mewcode.assembly", "mewcode.repl.repl", "wcwidth"})
+
+
 def test_the_command_line_alone_is_light() -> None:
     """`--version` and wrong usage need neither a loop nor a model."""
     loaded = _loaded_by("import mewcode.cli")

@@ -9,9 +9,17 @@ from pathlib import Path
 import pytest
 
 from tests.support.adverse import MODEL, Start
-from tests.support.fake_llm import FakeLLM
+from tests.support.fake_llm import FakeLLM, Reply
 from tests.support.program import PROGRAM, environment
 from tests.support.terminal import Terminal
+
+
+@pytest.fixture
+def fake_llm(fake_llm: FakeLLM) -> FakeLLM:
+    """What the program asks beside the conversation, for a title or a brief, is refused, and uses up no
+    script; a test that is about it sets another `FakeLLM.aside`."""
+    fake_llm.aside = Reply.error(400, message="nothing beside the conversation")
+    return fake_llm
 
 
 @pytest.fixture

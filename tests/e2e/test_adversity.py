@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from mewcode.sessions.reader import load_history
 from tests.support.adverse import (
     HELD,
     MODEL,
@@ -232,9 +233,7 @@ def test_a_session_that_is_open_elsewhere(start: Start, fake_llm: FakeLLM, proje
     ask(terminal, "go on")
     terminal.wait_for("Mine again.")
     leave(terminal)
-    said = [
-        [record["content"] for record in records(path) if record.get("role")] for path in files_of(project)
-    ]
+    said = [[message.text for message in load_history(path.parent).messages] for path in files_of(project)]
     assert sorted(said) == [
         ["hello", "Mine.", "go on", "Mine again."],
         ["hello", "Mine.", "in a copy", "A copy."],

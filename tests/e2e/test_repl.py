@@ -171,7 +171,9 @@ def test_a_session_is_picked_from_a_list(start: Start, fake_llm: FakeLLM) -> Non
         assert terminal.wait_exit() == 0
     picker = start("-r")
     picker.wait_for_screen("resume which session?")
-    picker.send("2")
+    picker.wait_for_screen("my colour is teal")
+    picker.send("\x1b[B\r")
+    picker.wait_gone("resume which session?")
     picker.wait_for("my colour is teal")
     ready(picker)
     assert "plum" not in "\n".join(picker.lines())

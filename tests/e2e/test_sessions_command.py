@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.adverse import MODEL
 from tests.support.fake_llm import FakeLLM, Reply
+from tests.support.foreign_sessions import CLAUDE, CODEX, KIMI, jsonl
 from tests.support.program import environment, run_program
 
 Ask = Callable[..., Any]
@@ -103,3 +104,26 @@ def test_a_person_gets_lines(ask: Ask, ids: list[str]) -> None:
     lines = ask("list", raw=True).stdout.decode().splitlines()
     assert [line.split()[0] for line in lines] == ids
     assert ask("list", "--repair", raw=True).returncode == 2
+
+
+@pytest.mark.parametrize("protocol", ["anthropic", "openai"])
+def test_what_was_imported_is_continued(
+    ask: Ask, fake_llm: FakeLLM, project: Path, home: Path, protocol: str
+) -> None:
+    sources = {
+        "claude": (CLAUDE, "修复解析器"),
+        "codex": (CODEX, "add a test"),
+        "kimi": (KIMI, "读一下 README"),
+    }
+    for name, (values, _) in sources.items():
+        (project / "old").mkdir(exist_ok=True)
+        (project / "old" / f"{name}.jsonl").write_bytes(jsonl(*values[:-1]))
+    imported = {Path(item["path"]).stem: item["session"] for item in ask("import", "old")}
+    url = fake_llm.url if protocol == "anthropic" else f"{fake_llm.url}/v1"
+    env = environment(home, **{protocol: url})
+    for name, (_, first) in sources.items():
+        fake_llm.script(Reply.text("I go on"))
+        done = run_program(["-r", imported[name], "-p", "go on", "--model", MODEL], cwd=project, env=env)
+        assert (done.returncode, done.stdout) == (0, b"I go on\n"), done.stderr.decode()
+        assert first in json.dumps(fake_llm.requests[-1].json, ensure_ascii=False)
+    assert {item["status"] for item in ask("import", "old")} == {"present"}

@@ -29,6 +29,7 @@ from tests.support.fake_llm import FakeLLM, Reply
 from tests.support.program import ROOT, environment
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+LIBRARY = (ROOT / "docs/LIBRARY.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 PROSE = re.sub(r"^```.*?^```$", "", README, flags=re.DOTALL | re.MULTILINE)
 CODE = re.findall(r"`([^`\n]+)`", PROSE)
@@ -162,7 +163,7 @@ def _anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/ARCHITECTURE.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/ARCHITECTURE.md", "docs/LIBRARY.md", "CHANGELOG.md"])
 def test_links_lead_somewhere(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'src(?:set)?="([^"]+)"', text)
@@ -206,7 +207,7 @@ def test_the_pictures_show_what_they_say(name: str, shown: tuple[str, ...], them
 
 
 def test_the_library_example_runs(fake_llm: FakeLLM, tmp_path: Path) -> None:
-    [example] = examples("python")
+    [example] = re.findall(r"^```python\n(.*?)^```$", LIBRARY, re.DOTALL | re.MULTILINE)
     project, home = tmp_path / "project", tmp_path / "home"
     project.mkdir()
     home.mkdir()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mewcode.core.access import MODES
 from mewcode.permissions.modes import DESCRIPTIONS
+from mewcode.repl.commands.recent import RecentSessions
 from mewcode.repl.commands.registry import Command, CommandRegistry, Desk, Outcome, Run, Values
 
 if TYPE_CHECKING:
@@ -50,6 +51,24 @@ def builtin_commands() -> CommandRegistry:
         Command("quit", "the same as /exit", _in("session", "leave")),
         Command("clear", "begin a new conversation; the old one stays in the archive",
                 _in("session", "clear")),
+        Command("resume", "continue another session: by id or name, or from the picker",
+                _in("archive", "resume"), "[ID or NAME]", anytime=True, look_up=RecentSessions()),
+        Command("rewind", "go back to an earlier message: conversation, files, or both; undo takes it back",
+                _in("rewind", "rewind"), "[undo]", (("undo", "takes the last rewind back"),), anytime=True),
+        Command("fork", "go on in a new session; the old one stays as it is", _in("archive", "fork"),
+                anytime=True),
+        Command("export", "write this session to a .md, .json or .html file; secrets are blacked out"
+                " unless --raw", _in("export", "export"), "[FILE] [--raw]", anytime=True, look_up=_files),
+        Command("rename", "give this session a name", _in("labels", "rename"), "TITLE", anytime=True),
+        Command("pin", "keep this session whatever its age", _in("labels", "pin"), "[off]",
+                (("off", "no longer"),), anytime=True),
+        Command("tag", "add tags to this session; -TAG takes one away", _in("labels", "tag"), "TAG",
+                anytime=True),
+        Command("init", "write a first MEWCODE.md, or let the model write one; never overwrites",
+                _in("init", "init")),
+        Command("instructions", "the files of instructions as loaded, what was left out and why",
+                _in("instructions", "instructions"), anytime=True),
+        Command("reload", "read the instructions again now", _in("instructions", "reload")),
         Command("status", "a full snapshot: session, model, mode, folder, terminal",
                 _in("status", "status"), anytime=True),
         Command("cost", "tokens and dollars by model, of this session and this week",
@@ -77,6 +96,12 @@ def builtin_commands() -> CommandRegistry:
 
 def _model_values(session: Session) -> Values:
     return tuple((name, "") for name in session.known_models)
+
+
+def _files(session: Session, typed: str) -> Values:
+    from mewcode.repl.folder_list import list_folder
+
+    return tuple((name, "") for name in list_folder(typed, session.around.places.cwd))
 
 
 def _permission_values(session: Session) -> Values:

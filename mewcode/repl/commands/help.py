@@ -11,6 +11,7 @@ KEYS = (
     ("enter", "send; while a turn runs: queue for the next step"),
     ("alt-enter, ctrl-j, or \\ at the end", "new line"),
     ("esc", "stop the turn, keep what came"),
+    ("esc esc", "on an empty line: go back to an earlier message, as /rewind"),
     ("ctrl-c", "stop the turn; at rest clear the line, then leave"),
     ("shift-tab", "next permission mode"),
     ("ctrl-o", "the full transcript, with search"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mewcode.core.errors import MewCodeError
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Desk:
     """What a command works with: the session, and what the front end knows at this moment. ``columns`` and
-    ``rows`` are the terminal's; ``queued`` are the inputs that wait."""
+    ``rows`` are the terminal's; ``queued`` are the inputs that wait; ``in_turn``: a turn is running."""
 
     session: Session
     theme: str = "auto"
     columns: int = 80
     rows: int = 24
     queued: tuple[str, ...] = ()
+    in_turn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,57 @@ class Aside:
 
 
 @dataclass(frozen=True, slots=True)
+class Later:
+    """What has to be worked out after a choice. ``work`` may raise `MewCodeError`."""
+
+    work: Callable[[], Awaitable[Outcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class PickSession:
+    """One of the sessions is to be picked; ``then`` gets its folder."""
+
+    then: Callable[[Path], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A session is to be opened that another window may hold: ``open`` then raises `SessionBusy`, and the
+    user is asked. It gets whether a copy of the session is to be continued instead."""
+
+    open: Callable[[bool], Awaitable[Outcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """The session holds another conversation, and the screen begins anew with its end. ``text``, ``hint``
+    say which it is, ``notes`` what was repaired; ``exchanges``: how many of the last are shown."""
+
+    text: str
+    hint: str = ""
+    notes: tuple[str, ...] = ()
+    exchanges: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """The conversation ends elsewhere now. ``title`` says where, ``text`` and ``hint`` what was done;
+    ``draft`` stands in the input, ready to be sent again."""
+
+    title: str
+    text: str
+    hint: str = ""
+    draft: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A prompt of MewCode's, sent as the user's next input; ``text`` mentions no file."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Clear:
     """The conversation was ended and the screen should be."""
 
@@ -110,17 +163,33 @@ class Quit:
     """The user wants out."""
 
 
-Outcome = Say | Table | Tables | Shown | Pick | Copy | Compose | UseTheme | Aside | Clear | Quit
+@dataclass(frozen=True, slots=True)
+class Above:
+    """``shown`` stays on the screen while ``then`` follows: what a choice is about."""
+
+    shown: End
+    then: Outcome
+
+
+Step = Pick | Later | Above | PickSession | OpenSession
+"""What is followed by another outcome."""
+End = (
+    Say | Table | Tables | Shown | Copy | Compose | UseTheme | Aside | Resumed | Rewound | Send | Clear | Quit
+)
+Outcome = Step | End
 
 Run = Callable[[Desk, str], Awaitable[Outcome]]
 
 Values = tuple[tuple[str, str], ...]
 """Arguments that can be completed: each with a word of explanation."""
+LookUp = Callable[["Session", str], Values]
+"""Finds such arguments, of those that begin as the user has typed, in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """``usage`` shows the argument, ``values`` the ones that can be completed (see `choices`).
+    """``usage`` shows the argument, ``values`` the ones that can be completed (see `choices`), ``look_up``
+    finds others that take longer.
 
     ``anytime``: it can be given while a turn runs, and is then run at once beside it.
     """
@@ -132,6 +201,7 @@ class Command:
     values: Values | Callable[[Session], Values] = ()
     group: str = "session"
     anytime: bool = False
+    look_up: LookUp | None = None
 
     def choices(self, session: Session | None) -> Values:
         """The arguments that can be completed; what depends on the session is left out before it is open."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from mewcode._version import __version__
@@ -74,7 +75,19 @@ def _workspace(desk: Desk) -> tuple[Row, ...]:
         ("branch", git_branch(places.root) or "none"),
         ("trust", trusted),
         ("config", "\n".join(around.config_sources()) or "defaults only"),
+        ("sessions", _upkeep(desk)),
     )
+
+
+def _upkeep(desk: Desk) -> str:
+    """What the daily upkeep of the archive did last."""
+    from mewcode.sessions.upkeep import last_report, report_text  # nothing that a start needs
+
+    session, now = desk.session, time.time()
+    if not session.settings.prune:
+        return "all kept: sessions.prune is off"
+    report = last_report(session.around.places.project / "sessions", now)
+    return "not looked through yet" if report is None else report_text(report, now)
 
 
 def _terminal(desk: Desk) -> tuple[Row, ...]:

@@ -117,3 +117,116 @@ def test_what_cannot_be_read_below_is_said(places, live):
     write(places.root / "lib" / "MEWCODE.md", "a\0b")
     live.build()
     assert "instructions skipped (binary): lib/MEWCODE.md" in live.touch([places.root / "lib" / "x"])
+
+
+def test_a_second_change_within_the_clocks_step_is_seen(places, live):
+    path = write(places.root / "MEWCODE.md", "one")
+    live.build()
+    before = path.stat()
+    path.write_text("two")  # as long, in the same place
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert "+two" in live.change()
+
+
+def test_what_tools_came_upon_is_watched_too(places, live):
+    lib = write(places.root / "lib" / "MEWCODE.md", "LIB")
+    live.build()
+    assert "LIB" in live.touch([places.root / "lib" / "x"])
+    assert live.change() == ""
+    write(lib, "LIB\nand more")
+    told = live.change()
+    assert "lib/MEWCODE.md" in told
+    assert "+and more" in told
+    assert live.change() == ""
+    lib.unlink()
+    assert "lib/MEWCODE.md is gone" in live.change()
+    write(places.root / "lib" / ".mewcode" / "MEWCODE.md", "LATE")
+    assert "New: Source: lib/.mewcode/MEWCODE.md" in live.change()
+    assert live.touch([places.root / "lib" / "y"]) == ""
+
+
+def test_rules_that_are_written_or_rewritten_later_hold(places, live):
+    rule = write(places.project / "rules" / "py.md", '---\npaths: ["*.py"]\n---\nOLD')
+    live.build()
+    write(rule, '---\npaths: ["*.py"]\n---\nREWRITTEN')
+    assert live.change() == ""
+    assert "REWRITTEN" in live.touch([places.root / "a.py"])
+    write(places.project / "rules" / "c.md", '---\npaths: ["*.c"]\n---\nLATER')
+    assert live.change() == ""
+    assert "LATER" in live.touch([places.root / "a.c"])
+    write(places.project / "rules" / "more.md", '---\npaths: ["*.py"]\n---\nFOR WHAT WAS TOUCHED')
+    assert "FOR WHAT WAS TOUCHED" in live.change()
+
+
+def test_what_the_conversation_holds_is_not_told_again_unless_it_changed(places, live):
+    lib = write(places.root / "lib" / "MEWCODE.md", "LIB")
+    live.build()
+    told = live.touch([places.root / "lib" / "x"])
+    live.conversation_changed()
+    assert live.touch([places.root / "lib" / "x"], [f"<system-reminder>\n{told}\n</system-reminder>"]) == ""
+    write(lib, "LIB 2")
+    live.conversation_changed()
+    assert "LIB 2" in live.touch([places.root / "lib" / "x"], [told])
+
+
+def test_a_prompt_made_anew_takes_no_news_away(places, live):
+    lib = write(places.root / "lib" / "MEWCODE.md", "LIB")
+    path = write(places.root / "MEWCODE.md", "one")
+    live.build()
+    live.touch([places.root / "lib" / "x"])
+    write(lib, "LIB 2")
+    write(path, "another")
+    assert "another" in live.build()
+    told = live.change()
+    assert "+LIB 2" in told
+    assert "another" not in told
+    assert live.touch([places.root / "lib" / "y"]) == ""
+    assert live.change() == ""
+
+
+def test_a_conversation_that_went_back_is_told_again(places, live):
+    path = write(places.root / "MEWCODE.md", "one")
+    live.build()
+    write(path, "another")
+    assert "+another" in live.change()
+    live.conversation_changed()
+    assert "+another" in live.change()
+    assert live.change() == ""
+
+
+def test_what_is_stale_is_named_whether_it_was_told_or_not(places, live):
+    path = write(places.root / "MEWCODE.md", "one")
+    lib = write(places.root / "lib" / "MEWCODE.md", "LIB")
+    assert live.stale() == ()
+    live.build()
+    live.touch([places.root / "lib" / "x"])
+    assert live.stale() == ()
+    write(path, "another")
+    assert "+another" in live.change()
+    write(lib, "LIB 2")
+    write(places.project / "rules" / "c.md", '---\npaths: ["*.c"]\n---\nLATER')
+    assert sorted(live.stale()) == ["MEWCODE.md", "c.md", "lib/MEWCODE.md"]
+    assert "another" in live.build()
+    assert "+LIB 2" in live.change()
+    assert live.stale() == ()
+    path.write_bytes(b"a\0b")
+    lib.write_bytes(b"a\0b")
+    assert live.stale() == ("MEWCODE.md", "lib/MEWCODE.md")
+
+
+def test_looking_changes_nothing(places, live):
+    path = write(places.root / "MEWCODE.md", "one")
+    write(places.root / "lib" / "MEWCODE.md", "LIB")
+    live.build()
+    live.touch([places.root / "lib" / "x"])
+    write(path, "another")
+    found = live.look()
+    assert [document.text for document in found.documents] == ["another", "LIB"]
+    assert "+another" in live.change()
+
+
+def test_includes_from_outside_are_listed(places, live):
+    write(places.root / "MEWCODE.md", "@include a.md\n@include ../out.md")
+    write(places.root / "a.md", "@include /etc/hostname\n@include none.md")
+    found = [(node.shown, include.written) for node, include in live.loaded.outside()]
+    assert sorted(found) == [("MEWCODE.md", "../out.md"), ("a.md", "/etc/hostname")]

@@ -16,8 +16,8 @@ from prompt_toolkit.document import Document
 
 from mewcode.core.errors import MewCodeError, ToolError
 from mewcode.repl.clipboard_picture import read_clipboard_picture
-from mewcode.repl.completer import list_folder
 from mewcode.repl.editor import edit_text, editor_command
+from mewcode.repl.folder_list import list_folder
 from mewcode.repl.graphemes import length_after, length_before
 from mewcode.repl.history import HistorySearch, ProjectHistory
 from mewcode.repl.mentions import Mention, find_mentions, has_mention, mention_at, mention_of

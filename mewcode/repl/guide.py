@@ -1,0 +1,58 @@
+"""Who a command turns to in the terminal: the user at panels, the pager and the picker."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from mewcode.repl.busy_session import Waiting
+from mewcode.repl.panel import Option
+from mewcode.repl.questions import Questions
+from mewcode.repl.reading import Reading, history_of
+from mewcode.repl.screen import Screen
+from mewcode.repl.theme import Theme
+
+if TYPE_CHECKING:
+    from mewcode.agent.session import Session
+
+T = TypeVar("T")
+
+
+class Host(Protocol):
+    """What it needs of the front end around it."""
+
+    theme: Theme
+    screen: Screen
+    session: Session | None
+    questions: Questions
+    reading: Reading
+
+    def focus(self, *, here: bool) -> None: ...
+
+
+class TerminalGuide:
+    """`repl.steps.Guide` of the terminal. ``waiting``: what the user is kept waiting for."""
+
+    def __init__(self, host: Host) -> None:
+        self.waiting = Waiting(host.screen.refresh)
+        self._host = host
+
+    async def choose(self, title: str, options: tuple[Option, ...], selected: int = 0) -> str | None:
+        return await self._host.questions.choose(title, options, selected)
+
+    async def read(self, folder: Path) -> None:
+        await self._host.reading.read(await history_of(folder))
+
+    async def wait(self, words: str, open_: Callable[[], Awaitable[T]]) -> T | None:
+        return await self.waiting.wait(words, open_)
+
+    async def pick_session(self) -> Path | None:
+        from mewcode.repl.picker import pick_session
+        from mewcode.sessions.browse import SessionBrowser
+
+        host = self._host
+        if host.session is None:
+            return None
+        source = SessionBrowser(host.session.around.places)
+        return await pick_session(host.screen, host.theme, source, current=host.session.id, focus=host.focus)

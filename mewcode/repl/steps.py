@@ -1,0 +1,45 @@
+"""The steps of a command on the way to its end: choices, what is worked out, sessions to be opened."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Protocol
+
+from mewcode.repl.busy_session import Asker, open_or_ask
+from mewcode.repl.commands import Above, End, Later, OpenSession, Outcome, Pick, PickSession
+
+
+class Guide(Asker, Protocol):
+    """The user, as one who can also be shown all sessions."""
+
+    async def pick_session(self) -> Path | None:
+        """The folder of the session taken, None for none."""
+        ...
+
+
+async def take_steps(
+    outcome: Outcome, guide: Guide, show: Callable[[End], Awaitable[None]] | None = None
+) -> End | None:
+    """What a command ends with; None where the user has left it on the way. ``show`` gets what stands above a
+    choice. Raises `MewCodeError`."""
+    while isinstance(outcome, Pick | Later | Above | PickSession | OpenSession):
+        following: Outcome | None
+        if isinstance(outcome, Pick):
+            value = await guide.choose(outcome.title, outcome.options, outcome.selected)
+            following = None if value is None else outcome.then(value)
+        elif isinstance(outcome, Later):
+            following = await outcome.work()
+        elif isinstance(outcome, Above):
+            if show is not None:
+                await show(outcome.shown)
+            following = outcome.then
+        elif isinstance(outcome, PickSession):
+            folder = await guide.pick_session()
+            following = None if folder is None else outcome.then(folder)
+        else:
+            following = await open_or_ask(outcome.open, guide)
+        if following is None:
+            return None
+        outcome = following
+    return outcome
