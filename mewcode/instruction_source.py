@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mewcode.config.include_approvals import IncludeApprovals
 from mewcode.config.schema import Config
 from mewcode.infra.paths import Places
-from mewcode.instructions.load import Loader
+
+if TYPE_CHECKING:
+    from mewcode.instructions.load import Loader
 
 
 def instruction_loaders(places: Places, environ: Mapping[str, str], config: Config) -> Callable[[], Loader]:
@@ -17,6 +19,10 @@ def instruction_loaders(places: Places, environ: Mapping[str, str], config: Conf
     roots = [_folder(name, places.user, home) for name in config.instructions.include_roots]
 
     def make() -> Loader:
+        # Most workspaces have no instructions: their starts load none of this.
+        from mewcode.config.include_approvals import IncludeApprovals
+        from mewcode.instructions.load import Loader
+
         approvals = IncludeApprovals(places.user, places.root)
         return Loader(places, home=home, include_roots=roots, approvals=approvals)
 

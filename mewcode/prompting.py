@@ -10,7 +10,7 @@ from pathlib import Path
 from mewcode.config.schema import Config
 from mewcode.infra.paths import Places
 from mewcode.instruction_source import instruction_loaders
-from mewcode.instructions.live import LiveInstructions
+from mewcode.instructions.gate import InstructionGate
 from mewcode.prompt.builder import build_prompt, fixed_modules
 from mewcode.prompt.environment import environment_module
 from mewcode.prompt.module import PromptModule
@@ -31,7 +31,7 @@ class SystemPrompt:
         is_ours: IsOurs,
         add_dirs: Sequence[Path] = (),
     ) -> None:
-        self.instructions = LiveInstructions(instruction_loaders(places, environ, config))
+        self.instructions = InstructionGate(places, instruction_loaders(places, environ, config))
         self._places = places
         self._environ = environ
         self._config = config

@@ -12,13 +12,14 @@ from mewcode.agent.conversation import Conversation
 from mewcode.agent.git_snapshot import GitSnapshot
 from mewcode.agent.ports import Emit
 from mewcode.agent.surroundings import Surroundings
-from mewcode.instructions.live import LiveInstructions, tells_instructions
+from mewcode.instructions.gate import InstructionGate
+from mewcode.instructions.reminders import tells_instructions
 
 
 class News:
     """Belongs to one session. Files are read in threads."""
 
-    def __init__(self, instructions: LiveInstructions, around: Surroundings) -> None:
+    def __init__(self, instructions: InstructionGate, around: Surroundings) -> None:
         self.instructions = instructions
         self._around = around
         self._snapshot: GitSnapshot | None = None
@@ -36,6 +37,8 @@ class News:
         if snapshot is not None and (text := await snapshot.reminder()):
             agent.remind(text)
         told = self._told_in(agent.conversation)
+        if not self.instructions.may_have_changed():
+            return
         text = await asyncio.to_thread(self.instructions.change)
         if text and not any(text in reminder for reminder in told):
             agent.remind(text)

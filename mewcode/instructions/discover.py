@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from mewcode.infra.paths import PROJECT_DIR, Places
-from mewcode.instructions.tree import Level
+
+if TYPE_CHECKING:
+    from mewcode.instructions.tree import Level
 
 NAME = "MEWCODE.md"
 LOCAL_NAME = "MEWCODE.local.md"
@@ -32,6 +35,14 @@ def folders_upward(places: Places) -> list[Path]:
     """The working folder, then its parents up to the workspace's root."""
     folders = [places.cwd, *places.cwd.parents]
     return folders[: folders.index(places.root) + 1] if places.root in folders else [places.root]
+
+
+def folders_down_to(path: Path, places: Places) -> Iterator[Path]:
+    """The folders below the working folder that a path lies in, the nearest first, itself included."""
+    for folder in (path, *path.parents) if path.is_dir() else path.parents:
+        if folder == places.cwd or not folder.is_relative_to(places.cwd):
+            return
+        yield folder
 
 
 def candidates(places: Places) -> Iterator[Candidate]:

@@ -11,13 +11,12 @@ from pathlib import Path
 import msgspec
 
 from mewcode.instructions.discover import Candidate, candidates, in_folder
-from mewcode.instructions.limits import cut_at_line
+from mewcode.instructions.limits import TOTAL_BYTES, cut_at_line
 from mewcode.instructions.load import Document, Instructions, Loader
-from mewcode.instructions.touched import HEADING as _TOUCHED
+from mewcode.instructions.reminders import CHANGED
 from mewcode.instructions.touched import TouchedInstructions
 from mewcode.instructions.tree import Node
 
-_CHANGED = "The instructions have changed on disk; from now on this holds:"
 _DIFF_BYTES = 8_000
 """Bytes of a change that are shown as a difference; of a larger one, so much of the beginning."""
 _CONTEXT = 2
@@ -27,11 +26,6 @@ _JUST_NOW = 50_000_000
 10 ms."""
 
 _Sign = tuple[int, int, int] | None
-
-
-def tells_instructions(reminder: str) -> bool:
-    """Whether a reminder may be one of those that are made here."""
-    return _TOUCHED in reminder or _CHANGED in reminder
 
 
 class LiveInstructions:
@@ -50,6 +44,12 @@ class LiveInstructions:
         self._known_first: dict[str, str] = {}
         self._signs: dict[Path, _Sign] = {}
         self._is_settled = True
+
+    def begin_without(self) -> None:
+        """The prompt was built when there were no instructions: all that there is now is a change."""
+        with self._lock:
+            self._loaded = Instructions([], [], [], TOTAL_BYTES)
+            self._is_settled = False
 
     def build(self) -> str:
         """The module of the system prompt, read now. What tools came upon stays known: where the conversation
@@ -234,7 +234,7 @@ def _unlike(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 
 def _reminder(changes: dict[str, str]) -> str:
-    return "\n\n".join([_CHANGED, *changes.values()]) if changes else ""
+    return "\n\n".join([CHANGED, *changes.values()]) if changes else ""
 
 
 def _change(name: str, before: str, after: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from mewcode.instructions.discover import in_folder
+from mewcode.instructions.discover import folders_down_to, in_folder
 from mewcode.instructions.load import Document, Instructions, Loader
-
-HEADING = "Instructions that hold for what was just touched:"
+from mewcode.instructions.reminders import TOUCHED
 
 
 class TouchedInstructions:
@@ -52,15 +51,13 @@ class TouchedInstructions:
         found = [section for document in self.read(paths) if (section := document.section())]
         found += [skipped.comment() for skipped in self._loaded.skipped[before:]]
         new = [section for section in found if not any(section in text for text in told)]
-        return "\n\n".join([HEADING, *new]) if new else ""
+        return "\n\n".join([TOUCHED, *new]) if new else ""
 
     def _of_folders(self, path: Path) -> list[Document]:
         """The files of the folders between the working folder and ``path``, the nearest first."""
         places = self._loader.places
         documents: list[Document] = []
-        for folder in (path, *path.parents) if path.is_dir() else path.parents:
-            if folder == places.cwd or not folder.is_relative_to(places.cwd):
-                break
+        for folder in folders_down_to(path, places):
             if folder not in self.folders:
                 self.folders[folder] = None
                 found, self._room = self._loader.read(in_folder(folder, places), self._room)

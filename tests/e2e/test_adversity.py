@@ -68,7 +68,7 @@ def test_killed_in_the_middle_of_a_tool(start: Start, fake_llm: FakeLLM, project
     ask(terminal, "wait")
     terminal.wait_for("started")
     kill(terminal)
-    open_gate(gate)  # what was killed could not end its command
+    open_gate(gate, witness)  # what was killed could not end its command
     assert witness.all_gone()
     witness.close()
     fake_llm.script(Reply.text("I see."))

@@ -136,7 +136,7 @@ def test_nothing_is_resumed_while_a_turn_runs(start: Start, fake_llm: FakeLLM, p
     terminal.wait_until(
         lambda: "\n".join(terminal.history()).count("a turn is running") == 2, "it said twice"
     )
-    open_gate(gate)
+    open_gate(gate, witness)
     terminal.wait_for("Over.")
     ready(terminal)
     witness.close()
@@ -158,7 +158,7 @@ def test_after_a_kill_in_the_middle_of_a_tool_the_model_is_told(
     again.wait_for("run it")
     exchange(again, fake_llm, "what happened?", "I cannot know.")
     assert "interrupted: its effect is unknown" in sent(fake_llm)
-    open_gate(gate)
+    open_gate(gate, witness)
     assert witness.all_gone()
     witness.close()
 

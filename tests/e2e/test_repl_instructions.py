@@ -86,7 +86,7 @@ def test_an_include_from_outside_stays_out_until_it_is_approved(
     ask(terminal, "/instructions")
     terminal.wait_for_screen("Approve it?")
     terminal.wait_for_screen("❯ 1. Approve it")
-    panel = screen(terminal)
+    panel = " ".join(screen(terminal).split())  # a long path takes more than one row
     assert f"{outside.stat().st_size:,} bytes" in panel
     assert "CANARY-4242" in panel
     assert "… 17 more lines" in panel

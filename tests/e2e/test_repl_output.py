@@ -12,6 +12,7 @@ from mewcode.repl.cell_width import cell_width
 from tests.support.adverse import HELD, Start, ask, leave, open_gate, ready, screen
 from tests.support.fake_llm import FakeLLM, Gate, Reply
 from tests.support.terminal import Terminal
+from tests.support.witness import Witness
 
 SIZES = [(24, 80), (50, 200)]
 ALTERNATE, BACK = b"\x1b[?1049h", b"\x1b[?1049l"
@@ -44,13 +45,15 @@ def test_reads_and_searches_of_one_step_are_one_card(
 
 def test_a_running_command_shows_its_last_lines_live(start: Start, fake_llm: FakeLLM, project: Path) -> None:
     os.mkfifo(project / "gate")
+    witness = Witness(project / "witness")
     fake_llm.script(Reply.calls(("bash", {"command": f"seq -f 'row %g' 40; {HELD}"})), Reply.text("Over."))
     terminal = start("--permission-mode", "bypass")
     ask(terminal, "count")
     terminal.wait_until(lambda: "started" in [line.strip() for line in terminal.lines()], "its last line")
     assert "row 40" in screen(terminal)
     assert "row 10" not in shown(terminal)
-    open_gate(project / "gate")
+    open_gate(project / "gate", witness)
+    witness.close()
     terminal.wait_for("Over.")
     leave(terminal)
 
@@ -166,6 +169,7 @@ def test_background_work_and_the_queue_stand_in_the_status_line(
     start: Start, fake_llm: FakeLLM, project: Path
 ) -> None:
     os.mkfifo(project / "gate")
+    witness = Witness(project / "witness")
     call = ("bash", {"command": HELD, "background": True})
     fake_llm.script(Reply.calls(call), Reply.text(["It runs.\n\n", Gate("on"), "Over."]), Reply.text("Next."))
     terminal = start("--permission-mode", "bypass", columns=120)
@@ -176,7 +180,8 @@ def test_background_work_and_the_queue_stand_in_the_status_line(
     terminal.wait_for_screen("1 queued · 1 command running")
     fake_llm.release("on")
     terminal.wait_for("Next.")
-    open_gate(project / "gate")
+    open_gate(project / "gate", witness)
+    witness.close()
     leave(terminal)
 
 

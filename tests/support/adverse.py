@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 from tests.support.program import PROGRAM, environment
 from tests.support.terminal import Terminal
+from tests.support.witness import Witness
 
 MODEL = "claude-opus-5-5"
 Start = Callable[..., Terminal]
@@ -61,9 +63,17 @@ def no_traceback(terminal: Terminal) -> None:
     assert "never awaited" not in shown
 
 
-def open_gate(gate: Path) -> None:
-    """Lets `HELD` end, when it is still there."""
-    os.close(os.open(gate, os.O_RDWR | os.O_NONBLOCK))
+def open_gate(gate: Path, witness: Witness) -> None:
+    """Lets `HELD` end, when it is still there: it may not have come to its gate yet."""
+    while witness.alive():
+        try:
+            os.close(os.open(gate, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            witness.gone_within(0.05)
+        else:
+            return
 
 
 def files_of(project: Path) -> list[Path]:
@@ -97,23 +107,28 @@ def headless(
     **more: str,
 ) -> Ended:
     """Runs ``-p`` to its end."""
-    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+    with (
+        TemporaryFile() as given,
+        TemporaryFile() as out,
+        TemporaryFile() as err,
+        TemporaryFile() as peak,
+    ):
         given.write(stdin or b"")
         given.seek(0)
+        measured = [sys.executable, "-S", "-E", str(Path(__file__).with_name("peak.py")), str(peak.fileno())]
         child = subprocess.Popen(
-            [*start, "-p", "--model", MODEL, *arguments],
+            [*measured, *start, "-p", "--model", MODEL, *arguments],
             cwd=project,
             env=environment(home, anthropic=url) | more,
             stdin=subprocess.DEVNULL if stdin is None else given,
             stdout=out,
             stderr=err,
+            pass_fds=(peak.fileno(),),
         )
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        err.seek(0)
-        unit = 1 if sys.platform == "darwin" else 1024
-        return Ended(child.returncode, out.read().decode(), err.read().decode(), usage.ru_maxrss * unit)
+        child.wait()
+        for file in (out, err, peak):
+            file.seek(0)
+        return Ended(child.returncode, out.read().decode(), err.read().decode(), int(peak.read()))
 
 
 def kill(terminal: Terminal) -> None:

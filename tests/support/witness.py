@@ -22,6 +22,10 @@ class Witness:
         """Waits until all who opened it are gone; False when they are not in time."""
         return bool(self._poll().poll(LIMIT * 1000))
 
+    def gone_within(self, seconds: float) -> bool:
+        """As `all_gone`, for so long."""
+        return bool(self._poll().poll(seconds * 1000))
+
     def alive(self) -> bool:
         return not self._poll().poll(0)
 
