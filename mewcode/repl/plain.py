@@ -267,10 +267,10 @@ class Plain:
         if self._knows_offers or not session.agent.system:
             return
         self._knows_offers = True
-        if session.news.instructions.loaded.outside():
+        if (loaded := session.news.instructions.loaded) and loaded.outside():
             from mewcode.repl.include_offers import notice_of
 
-            _say(*await asyncio.to_thread(notice_of, session.news.instructions.loaded))
+            _say(*await asyncio.to_thread(notice_of, loaded))
 
     def _interrupt(self) -> None:
         """Ctrl-C: stops the turn; at rest it leaves."""

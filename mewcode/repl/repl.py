@@ -212,10 +212,11 @@ class Repl:
             await session.warm()
         finally:
             start_done()
-        if session.agent.system and session.news.instructions.loaded.outside():
+        loaded = session.news.instructions.loaded if session.agent.system else None
+        if loaded is not None and loaded.outside():
             from mewcode.repl.include_offers import notice_of
 
-            words, hint = await asyncio.to_thread(notice_of, session.news.instructions.loaded)
+            words, hint = await asyncio.to_thread(notice_of, loaded)
             if words:
                 self.say("dim", words, hint)
 
