@@ -25,12 +25,14 @@ permissions:
 
 @dataclass(frozen=True)
 class Start:
-    """``-p "say hi"`` in an empty folder; with ``config`` there is a config file in the home."""
+    """``-p "say hi"`` in an empty folder; with ``config`` there is a config file in the home, with
+    ``instructions`` a MEWCODE.md that includes 999 files of three lines each."""
 
     name: str
     title: str
     protocol: Protocol = "anthropic"
     config: bool = False
+    instructions: bool = False
     runs: int = 1000
     figures: tuple[Figure, ...] = field(init=False)
 
@@ -50,6 +52,12 @@ class Start:
             folder = place.home / ".mewcode"
             folder.mkdir()
             (folder / "config.yaml").write_text(_CONFIG, encoding="utf-8")
+        if self.instructions:
+            for number in range(999):
+                text = f"- Rule {number}: the tests are run before work counts as done.\n" * 3
+                (place.cwd / f"rule-{number}.md").write_text(text, encoding="utf-8")
+            lines = "".join(f"@rule-{number}.md\n" for number in range(999))
+            (place.cwd / "MEWCODE.md").write_text(lines, encoding="utf-8")
         stage.play_short(self.protocol)
         done = run_to_end(headless("say hi"), stage.env(place, self.protocol), place.cwd)
         stage.forget(place)
@@ -59,5 +67,6 @@ class Start:
 ROWS = (
     Start("start", "headless"),
     Start("start-config", "with a config file", config=True),
+    Start("start-instructions", "1,000 files of instructions", instructions=True),
     Start("start-openai", "Chat Completions", protocol="openai"),
 )

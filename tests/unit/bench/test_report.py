@@ -82,7 +82,12 @@ def test_amounts_have_three_digits_or_so(value: float, unit: str, shown: str) ->
 def test_rows_are_chosen_by_name_or_beginning() -> None:
     assert chosen(None) == list(ROWS)
     assert [row.name for row in chosen("memory, echo")] == ["echo", "memory"]
-    assert {row.name for row in chosen("start*")} == {"start", "start-config", "start-openai"}
+    assert {row.name for row in chosen("start*")} == {
+        "start",
+        "start-config",
+        "start-instructions",
+        "start-openai",
+    }
     with pytest.raises(ValueError, match="no row 'nothing'"):
         chosen("nothing")
 
