@@ -12,12 +12,13 @@ from mewcode._version import __version__
 from mewcode.core.access import MODES
 from mewcode.core.errors import MewCodeError, UsageError
 from mewcode.infra.standard_streams import open_closed_streams
-from mewcode.options import Command, Options, SessionFlags
+from mewcode.options import Command, MemoryFlags, Options, SessionFlags
 
 _DESCRIPTION = "MewCode: a coding agent for the terminal that remembers."
 _EPILOG = """\
 sub-commands:
   mewcode sessions        list, search, name, export and keep the sessions of this project; --help says how
+  mewcode memory          list, add, edit, forget and restore notes, undo changes of them; --help says how
   mewcode instructions    what became of each line of MEWCODE.md; `lint` exits 1 where something was left out
   mewcode prompt show     the system prompt, part by part, and where each part comes from
   mewcode config          set up a model; `config show [--json]` lists the settings, `config path` the file
@@ -25,6 +26,7 @@ sub-commands:
   mewcode completion      the completion script for bash, zsh or fish
   mewcode demo            a scripted session with no model behind it
 
+`mewcode -p /context` says what fills the model's window, without a request; --output-format json for scripts.
 A first word that names a sub-command is one; `mewcode -- demo` makes it a prompt.
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 75 try again later, 130 interrupted."""
 
@@ -58,6 +60,7 @@ _COMMANDS: dict[str, tuple[Command, str]] = {
     "config": ("config", "Sets up a model, and shows the configuration."),
     "doctor": ("doctor", "Checks what MewCode needs. Exits 1 where something fails."),
     "sessions": ("sessions", "Finds the sessions of this project again, and keeps them in order."),
+    "memory": ("memory", "Lists the notes, and changes them; each change can be undone."),
     "instructions": ("instructions", "Shows what became of each line of the project's instructions."),
     "prompt": ("prompt", "Shows the system prompt, part by part."),
     "completion": ("completion", "Prints a completion script, such as: source <(mewcode completion bash)"),
@@ -74,13 +77,15 @@ def _command_parser(name: str) -> _Parser:
         add("words", nargs="?", choices=("show", "path"), help="each value and its origin; the user's file")
     elif name == "sessions":
         _add_sessions(parser)
+    elif name == "memory":
+        _add_memory(parser)
     elif name == "instructions":
         add("words", nargs="?", choices=("lint",), help="exit with 1 where something was left out")
     elif name == "prompt":
         add("words", choices=("show",), help="the whole system prompt")
     if name != "completion":
         add("--json", dest="as_json", action="store_true", help="for scripts")
-        if name not in ("sessions", "instructions"):
+        if name not in ("sessions", "memory", "instructions"):
             _add_choice_of_model(parser)
         _add_places(parser)
     add("--verbose", action="store_true", help="log and tracebacks to standard error")
@@ -108,6 +113,42 @@ def _add_sessions(parser: _Parser) -> None:
         ("--again", "import: also what is here already"),
     ):
         add(flag, action="store_true", default=argparse.SUPPRESS, help=text)
+
+
+def _add_memory(parser: _Parser) -> None:
+    from mewcode.memory_commands.words import VERBS, describe_words  # as above
+
+    add = parser.add_argument
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = (
+        f"words:\n{describe_words()}\n\nNAME is a note's name, its file, or as much of either as is unique.\n"
+        "Types: user_preference, correction_feedback, project_knowledge, reference_material; or user,\n"
+        "feedback, project, reference."
+    )
+    add("verb", choices=tuple(VERBS), metavar="WORD", help="what to do; see below")
+    add("words", nargs="*", metavar="...", help="behind it: names, a text")
+    # Left out where not given: most words take none of these.
+    add("--type", type=_note_type, metavar="TYPE", default=argparse.SUPPRESS, help="of a note; see below")
+    add("--level", choices=("user", "project"), default=argparse.SUPPRESS, help="whose notes")
+    for flag, metavar, text in (
+        ("--name", "NAME", "add, edit: what the note is called"),
+        ("--description", "TEXT", "add, edit: what the index says of it"),
+        ("--aliases", "WORDS", "add, edit: how one would ask for it, by commas"),
+        ("--tags", "WORDS", "add, edit: by commas"),
+    ):
+        add(flag, metavar=metavar, default=argparse.SUPPRESS, help=text)
+    add("--limit", type=_positive, metavar="N", default=argparse.SUPPRESS, help="history: at most (20)")
+    add("--all", action="store_true", default=argparse.SUPPRESS, help="list: also those not in force")
+    add("--force", action="store_true", default=argparse.SUPPRESS, help="undo: also what was changed since")
+
+
+def _note_type(text: str) -> str:
+    from mewcode.memory.note import TYPES, type_of
+
+    found = type_of(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(TYPES)}")
+    return found
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:
@@ -184,6 +225,12 @@ def parse(arguments: Sequence[str]) -> Options:
         raise UsageError("--input-format stream-json reads its prompts from standard input")
     if demo and words:
         raise UsageError("the demo takes no prompt", f"To send these words: mewcode -- {' '.join(arguments)}")
+    if "--" not in arguments and not (demo or parsed.headless) and _is_command(words):
+        said = " ".join(words)
+        raise UsageError(
+            f"{words[0]} is a sub-command; flags go behind it",
+            f"Such as: mewcode {said} --cwd DIR. To send these words: mewcode -- {said}",
+        )
     if parsed.continue_newest and parsed.resume is not None:
         raise UsageError("-c and -r exclude each other", "Use -c for the newest session, -r ID for another.")
     if parsed.fork and not (parsed.continue_newest or parsed.resume is not None):
@@ -191,17 +238,30 @@ def parse(arguments: Sequence[str]) -> Options:
     return Options(prompt=" ".join(words) if words else None, demo=demo, **fields)
 
 
+def _is_command(words: Sequence[str]) -> bool:
+    """Whether words behind flags would be a whole sub-command, and hardly a prompt."""
+    if not words or words[0] not in _COMMANDS:
+        return False
+    try:
+        _parse_command(words[0], words[1:])
+    except UsageError:
+        return False
+    return True
+
+
 def _parse_command(name: str, rest: Sequence[str]) -> Options:
     try:
         # The words of a search may stand around a flag.
         parser = _command_parser(name)
-        parse = parser.parse_intermixed_args if name == "sessions" else parser.parse_args
+        parse = parser.parse_intermixed_args if name in ("sessions", "memory") else parser.parse_args
         fields = vars(parse(list(rest)))
     except UsageError as error:
         hint = f"See `mewcode {name} --help`. To send these words: mewcode -- {' '.join((name, *rest))}"
         raise UsageError(error.message, hint) from None
     if name == "sessions":
         return _session_options(fields)
+    if name == "memory":
+        return _memory_options(fields)
     word = fields.pop("words", None)
     if fields.get("as_json") and name == "config" and word != "show":
         raise UsageError("--json needs something to list", "Such as: mewcode config show --json")
@@ -215,6 +275,15 @@ def _session_options(fields: dict[str, Any]) -> Options:
     flags = {key: fields.pop(key) for key in SessionFlags.__struct_fields__ if key in fields}
     check_words(verb, words, set(flags))
     return Options(command="sessions", words=(verb, *words), session_flags=SessionFlags(**flags), **fields)
+
+
+def _memory_options(fields: dict[str, Any]) -> Options:
+    from mewcode.memory_commands.words import check_words
+
+    verb, words = fields.pop("verb"), tuple(fields.pop("words"))
+    flags = {key: fields.pop(key) for key in MemoryFlags.__struct_fields__ if key in fields}
+    check_words(verb, words, set(flags))
+    return Options(command="memory", words=(verb, *words), memory_flags=MemoryFlags(**flags), **fields)
 
 
 def run(arguments: Sequence[str]) -> int:

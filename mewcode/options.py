@@ -11,7 +11,7 @@ from mewcode.core.access import Mode
 
 OutputFormat = Literal["text", "json", "stream-json"]
 InputFormat = Literal["text", "stream-json"]
-Command = Literal["config", "doctor", "completion", "sessions", "instructions", "prompt"]
+Command = Literal["config", "doctor", "completion", "sessions", "memory", "instructions", "prompt"]
 
 
 class SessionFlags(msgspec.Struct, frozen=True):
@@ -28,6 +28,22 @@ class SessionFlags(msgspec.Struct, frozen=True):
     repository: bool = False
     everywhere: bool = False
     again: bool = False
+
+
+class MemoryFlags(msgspec.Struct, frozen=True):
+    """The flags of `mewcode memory`, as typed; None where not given. ``aliases`` and ``tags`` by commas.
+    ``all``: also notes that are not in force. ``limit``: changes of a history at most. ``force``: undo what
+    was changed since."""
+
+    type: str | None = None
+    name: str | None = None
+    description: str | None = None
+    level: Literal["user", "project"] | None = None
+    aliases: str | None = None
+    tags: str | None = None
+    all: bool = False
+    limit: int = 20
+    force: bool = False
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -62,3 +78,4 @@ class Options(msgspec.Struct, frozen=True):
     words: tuple[str, ...] = ()
     as_json: bool = False
     session_flags: SessionFlags = SessionFlags()
+    memory_flags: MemoryFlags = MemoryFlags()

@@ -26,7 +26,7 @@ _TAIL = """\
     folder) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$cur")); return ;;
     file) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
     text) return ;;
-    sessions|trashed|providers|models) values=$("${COMP_WORDS[0]}" __complete "$kind" 2>/dev/null) ;;
+    sessions|trashed|notes|providers|models) values=$("${COMP_WORDS[0]}" __complete "$kind" 2>/dev/null) ;;
   esac
   COMPREPLY=($(compgen -W "$values" -- "$cur"))
 }

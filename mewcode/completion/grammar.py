@@ -8,7 +8,9 @@ from typing import Literal
 
 import msgspec
 
-Kind = Literal["none", "text", "words", "file", "folder", "sessions", "trashed", "providers", "models"]
+Kind = Literal[
+    "none", "text", "words", "file", "folder", "sessions", "trashed", "notes", "providers", "models"
+]
 
 # Arguments with a meaning that argparse does not know.
 _KINDS: dict[str, Kind] = {
@@ -24,6 +26,10 @@ _BEHIND: dict[str, dict[str, tuple[Kind, bool]]] = {
         "untag": ("sessions", _ONE), "export": ("sessions", _ONE), "pin": ("sessions", _MANY),
         "unpin": ("sessions", _MANY), "delete": ("sessions", _MANY), "check": ("sessions", _MANY),
         "restore": ("trashed", _MANY), "import": ("file", _MANY),
+    },
+    "memory": {
+        "show": ("notes", _ONE), "edit": ("notes", _ONE), "path": ("notes", _ONE),
+        "forget": ("notes", _MANY),
     },
 }  # fmt: skip
 

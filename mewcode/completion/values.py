@@ -13,12 +13,14 @@ _DESCRIPTION = 60
 
 def print_values(words: Sequence[str]) -> int:
     """Prints the values of a kind: ``sessions`` of this folder (the newest first, ids and titles), those that
-    are ``trashed``, ``providers``, ``models`` of the catalogue. An unknown kind has none. Where ``described``
-    stands behind the kind, values may hold blanks, and a tab and a description follow them. Says nothing
-    else, whatever is wrong."""
+    are ``trashed``, ``notes`` (files and names), ``providers``, ``models`` of the catalogue. An unknown kind
+    has none. Where ``described`` stands behind the kind, values may hold blanks, and a tab and a description
+    follow them. Says nothing else, whatever is wrong."""
     kind, is_described = words[0] if words else "", "described" in words[1:]
     if kind == "sessions":
         found = _sessions()
+    elif kind == "notes":
+        found = _notes()
     else:
         plain = {"trashed": _trashed, "providers": _providers, "models": _models}.get(kind, list)()
         found = [(name, "") for name in plain]
@@ -26,7 +28,7 @@ def print_values(words: Sequence[str]) -> int:
     for name, about in found[:_MOST]:
         if is_described:
             lines += [f"{name}\t{about}\n" if about else f"{name}\n"] if name.isprintable() else []
-        elif kind not in ("sessions", "trashed") or _is_one_word(name):
+        elif kind not in ("sessions", "trashed", "notes") or _is_one_word(name):
             lines += [f"{name}\n"] if name.isprintable() else []
     sys.stdout.write("".join(lines))
     return 0
@@ -48,6 +50,20 @@ def _sessions() -> list[tuple[str, str]]:
     newest = entries[: _MOST // 2]
     ids = [(entry.id, safe_line(entry.title, _DESCRIPTION)) for entry in newest]
     return ids + [(entry.title, entry.id) for entry in newest if entry.named]
+
+
+def _notes() -> list[tuple[str, str]]:
+    """Files without their ending, with names. Writes nothing."""
+    from mewcode.core.errors import MewCodeError
+    from mewcode.infra.paths import find_places
+    from mewcode.infra.terminal_text import safe_line
+    from mewcode.note_source import open_notes
+
+    try:
+        live = open_notes(find_places(Path.cwd(), os.environ), os.environ).live()
+    except (MewCodeError, OSError):  # what is wrong is told where notes are used
+        return []
+    return sorted((entry.file.removesuffix(".md"), safe_line(entry.name, _DESCRIPTION)) for entry in live)
 
 
 def _trashed() -> list[str]:

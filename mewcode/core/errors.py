@@ -5,7 +5,10 @@ MewCodeError                what happened, and what to do (``hint``)
 ├── ConfigError             a config file is wrong: file, line, key         exit 2
 ├── NotConfigured           no model to talk to                             exit 2
 ├── SessionError            a session cannot be opened or found             exit 1
-│   └── SessionBusy         another process holds it
+│   ├── SessionBusy         another process holds it
+│   └── SessionForeign      it came with a folder that is not trusted
+├── NoteError               a note cannot be found, read or written         exit 1
+│   └── NotesBusy           another process holds them
 ├── ToolError               a tool cannot do it; becomes the tool's result
 └── ProviderError           the model's service refused or failed
     ├── AuthError           401, 403: the key
@@ -71,6 +74,24 @@ class SessionBusy(SessionError):
         self.pid = pid
         self.since = since
         self.folder = folder
+
+
+class SessionForeign(SessionError):
+    """The user's MewCode did not make the session in its folder, which is not trusted. ``root``: that folder;
+    ``brings``: what else in it needs trust, as phrases."""
+
+    def __init__(self, message: str, hint: str, root: Path, brings: tuple[str, ...] = ()) -> None:
+        super().__init__(message, hint)
+        self.root = root
+        self.brings = brings
+
+
+class NoteError(MewCodeError):
+    pass
+
+
+class NotesBusy(NoteError):
+    pass
 
 
 class ToolError(MewCodeError):

@@ -177,6 +177,9 @@ class CompactionFailed(_Event, tag="compaction_failed", frozen=True):
     stopped: bool = False
 
 
+CompactReport = Compacted | CompactionFailed
+
+
 class StepEnded(_Event, tag="step_end", frozen=True):
     step: int
     usage: Usage

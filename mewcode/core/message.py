@@ -110,3 +110,13 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 def text_of(content: tuple[Text | Image, ...]) -> str:
     """The text of a tool result; a picture becomes ``[image]``."""
     return "\n".join(block.text if isinstance(block, Text) else "[image]" for block in content)
+
+
+def with_result_text(message: Message, text: str) -> Message:
+    """The message with ``text`` in place of what its tool results held; all else stays, also what was added
+    behind them. So a pruned result is told to the model, now and when the session is continued."""
+    content = tuple(
+        msgspec.structs.replace(block, content=(Text(text),)) if isinstance(block, ToolResult) else block
+        for block in message.content
+    )
+    return msgspec.structs.replace(message, content=content)

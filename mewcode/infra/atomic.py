@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+from contextlib import suppress
 from pathlib import Path
 
 from mewcode.core.ids import new_id
@@ -61,6 +63,22 @@ def write_new(path: Path, data: bytes) -> None:
 def temporary_name(name: str) -> str:
     """A hidden name, not taken yet, for what is to become the file ``name`` of the same folder."""
     return f".{name[:40]}.{new_id(8)}.tmp"
+
+
+def sweep_temporaries(folder: Path, *, before: float) -> None:
+    """Removes what an end in the midst of a write left in a folder: files named by `temporary_name` that were
+    last written before a moment (Unix time). What cannot be removed stays; never raises OSError."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") and entry.name.endswith(".tmp"):
+                _remove_older(entry, before)
+
+
+def _remove_older(entry: os.DirEntry[str], before: float) -> None:
+    with suppress(OSError):
+        status = entry.stat(follow_symlinks=False)
+        if stat.S_ISREG(status.st_mode) and status.st_mtime < before:
+            os.unlink(entry.path)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from mewcode.core.codec import clean_text
 from mewcode.infra.paths import Places
 from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.options import Options
@@ -71,10 +72,15 @@ class Context:
     def answer(self, value: Any, lines: Sequence[str]) -> None:
         """Prints the value for scripts, or the lines for a person."""
         if self.options.as_json:
-            text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode() + "\n"
-            sys.stdout.write(text)
+            text = msgspec.json.format(msgspec.json.encode(value, enc_hook=_as_text), indent=2)
+            sys.stdout.write(text.decode() + "\n")
         else:
             sys.stdout.write("".join(f"{safe_text(line)}\n" for line in lines))
+
+
+def _as_text(value: Any) -> str:
+    """A path for scripts; what of it is no UTF-8, JSON cannot carry."""
+    return clean_text(str(value))
 
 
 def tell(words: str) -> None:

@@ -68,7 +68,7 @@ class _Import:
             sessions_dir=context.sessions_dir,
             cwd=places.cwd,
             seal=lambda session_id: trust.seal(places.root, session_id),
-            prepare=lambda: make_project(places),
+            prepare=lambda: make_project(places, trusted=trust.is_trusted(places.root)),
         )
 
     def folder(self, folder: Path) -> list[_Outcome]:

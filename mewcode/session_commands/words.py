@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from mewcode.core.errors import UsageError
-
-
-class Verb(NamedTuple):
-    """``least`` and ``most`` (None: any number) words behind; ``flags``: taken beyond ``--json``."""
-
-    usage: str
-    help: str
-    least: int = 0
-    most: int | None = 0
-    flags: tuple[str, ...] = ()
-
+from mewcode.verbs import Verb, check_verb, describe_verbs
 
 _SCOPES = ("repository", "everywhere")
 
@@ -47,16 +34,9 @@ VERBS: dict[str, Verb] = {
 
 def check_words(verb: str, words: tuple[str, ...], flags: set[str]) -> None:
     """Raises UsageError where a verb is given what it does not take. ``flags``: the names of those given."""
-    known = VERBS[verb]
-    if len(words) < known.least:
-        raise UsageError(f"`mewcode sessions {verb}` needs more", f"Such as: mewcode sessions {known.usage}")
-    if known.most is not None and len(words) > known.most:
-        extra = " ".join(words[known.most :])
-        raise UsageError(f"`mewcode sessions {verb}` does not take: {extra}")
-    for flag in sorted(flags - set(known.flags)):
-        raise UsageError(f"`mewcode sessions {verb}` takes no --{flag.replace('_', '-')}")
+    check_verb("sessions", VERBS, verb, words, flags)
 
 
 def describe_words() -> str:
     """The verbs for the help, a line each."""
-    return "\n".join(f"  {verb.usage:<20}{verb.help}".rstrip() for verb in VERBS.values())
+    return describe_verbs(VERBS)

@@ -7,6 +7,7 @@ it belongs to the repository, and holds sessions.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from contextlib import suppress
@@ -15,14 +16,13 @@ from pathlib import Path
 import msgspec
 
 from mewcode.core.codec import decode_json, encode_json
+from mewcode.infra.git_folders import common_dir, read_pointer
 from mewcode.infra.paths import Places, private_dir, project_dir, project_of
 
 WORKSPACES = "workspaces.jsonl"
 _LIST_LIMIT = 1 << 20
 """Bytes at the end of the list that are read: some ten thousand workspaces."""
 _MOST_ROOTS = 500
-_POINTER_LIMIT = 4096
-"""Bytes of a file of git that names a folder."""
 _MOST_TREES = 200
 
 
@@ -33,9 +33,23 @@ class Workspace(msgspec.Struct, frozen=True):
     sessions_dir: Path
 
 
-def make_project(places: Places) -> Path:
+def foreign_link(places: Places) -> Path | None:
+    """The symbolic link, project folder or folder of sessions, that puts the sessions elsewhere; None where
+    there is none. A repository can bring one. Those in the user folder are the user's own."""
+    if places.project.parent == places.user:
+        return None
+    folders = (places.project, places.project / "sessions")
+    return next((folder for folder in folders if folder.is_symlink()), None)
+
+
+def make_project(places: Places, *, trusted: bool) -> Path:
     """Makes the project folder (see `project_dir`), and lists the workspace where it has no sessions yet.
-    Raises OSError where the folder cannot be made."""
+    Raises OSError where the folder cannot be made, and for a `foreign_link` in a folder that the user does
+    not trust: what is said there is not written to wherever it leads."""
+    link = None if trusted else foreign_link(places)
+    if link is not None:
+        shown = link.relative_to(places.root)
+        raise OSError(errno.ELOOP, f"{shown} is a link, and this folder is not trusted", str(link))
     is_new = not (places.project / "sessions").is_dir()
     folder = project_dir(places)
     if is_new:
@@ -78,7 +92,7 @@ def workspace_of(root: Path, user_dir: Path) -> Workspace:
 def work_trees(root: Path) -> list[Path]:
     """The other work trees of the repository whose work tree ``root`` is, those with sessions only. Starts
     no process, never raises."""
-    common = _common_dir(root)
+    common = common_dir(root)
     if common is None:
         return []
     found = [common.parent] if common.name == ".git" else []
@@ -88,14 +102,14 @@ def work_trees(root: Path) -> list[Path]:
     except OSError:  # it has none
         names = []
     for name in sorted(names):
-        pointer = _pointer(common / "worktrees" / name / "gitdir")
+        pointer = read_pointer(common / "worktrees" / name / "gitdir")
         if pointer:
             found.append((common / "worktrees" / name / pointer).parent)
     trees: dict[Path, None] = {}
     for tree in found:
         with suppress(OSError, ValueError, RuntimeError):  # gone, no path at all, or a circle of links
             resolved = tree.resolve(strict=True)
-            if (resolved / ".mewcode" / "sessions").is_dir() and _common_dir(resolved) == common:
+            if (resolved / ".mewcode" / "sessions").is_dir() and common_dir(resolved) == common:
                 trees[resolved] = None
     trees.pop(_resolved(root), None)
     return list(trees)
@@ -133,31 +147,6 @@ def _root_of(line: bytes) -> Path | None:
     if not isinstance(root, str) or "\0" in root or not os.path.isabs(root):
         return None
     return Path(root)
-
-
-def _common_dir(root: Path) -> Path | None:
-    """The folder that all work trees of a repository share, resolved; None where there is no repository."""
-    git = root / ".git"
-    try:
-        if git.is_dir():
-            return git.resolve(strict=True)
-        pointer = _pointer(git)
-        if not pointer.startswith("gitdir:"):
-            return None
-        own = (root / pointer.removeprefix("gitdir:").strip()).resolve(strict=True)
-        return (own / _pointer(own / "commondir")).resolve(strict=True)
-    except (OSError, ValueError, RuntimeError):  # gone, no path at all, or a circle of links
-        return None
-
-
-def _pointer(path: Path) -> str:
-    """What a file of one line says; "" where there is none."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with open(descriptor, "rb") as stream:
-            return os.fsdecode(stream.read(_POINTER_LIMIT)).strip()
-    except OSError:
-        return ""
 
 
 def _resolved(path: Path) -> Path:

@@ -96,6 +96,7 @@ def test_every_option_can_be_said() -> None:
         "command": ["doctor"], "words": ["config", "show"], "as_json": ["doctor", "--json"],
         "plain": ["--plain"],
         "session_flags": ["sessions", "check", "--repair"],
+        "memory_flags": ["memory", "list", "--all"],
         "no_memory": ["--no-memory"], "trust": ["--trust"], "verbose": ["--verbose"], "demo": ["demo"],
     }  # fmt: skip
     assert set(flags) == set(Options.__struct_fields__)
@@ -151,6 +152,19 @@ def test_the_demo_says_how_to_send_the_words() -> None:
         parse(["demo", "the", "feature"])
     assert "mewcode -- demo the feature" in caught.value.hint
     assert parse(["--", "demo", "the", "feature"]).prompt == "demo the feature"
+
+
+@pytest.mark.parametrize("flags", [["--cwd", "x"], ["--model", "m"], ["--plain"], ["-c"]])
+@pytest.mark.parametrize(
+    "words", [["sessions", "list"], ["sessions", "search", "x"], ["doctor"], ["prompt", "show"]]
+)
+def test_a_sub_command_behind_flags_is_not_sent_to_a_model(flags: list[str], words: list[str]) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse([*flags, *words])
+    assert f"{words[0]} is a sub-command" in caught.value.message
+    assert parse([*flags, "--", *words]).prompt == " ".join(words)
+    assert parse([*flags, "-p", *words]).prompt == " ".join(words)
+    assert parse([*flags, words[0], "of my app is slow"]).prompt == f"{words[0]} of my app is slow"
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=4))
@@ -253,6 +267,7 @@ def test_the_epilog_names_each_sub_command() -> None:
     named = re.findall(r"^  mewcode (\w+)", cli._EPILOG, re.MULTILINE)
     assert sorted(named) == sorted([*cli._COMMANDS, "demo"])
     for name in named:
-        words = {"completion": ["bash"], "sessions": ["list"], "prompt": ["show"]}.get(name, [])
+        first = {"completion": "bash", "sessions": "list", "memory": "list", "prompt": "show"}.get(name)
+        words = [first] if first else []
         assert parse([name, *words]).prompt is None
         assert parse(["--", name]).prompt == name

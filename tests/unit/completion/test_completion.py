@@ -17,6 +17,9 @@ from mewcode.completion.values import print_values
 from mewcode.completion.zsh import zsh_script
 from mewcode.core.access import MODES
 from mewcode.infra.paths import find_places
+from mewcode.memory.changes import Create
+from mewcode.memory.note import Note
+from mewcode.note_source import open_notes
 from mewcode.sessions.browse import update
 from mewcode.sessions.record import encode_record, title_record
 from tests.support.archive import make_session, said
@@ -71,7 +74,10 @@ def completed(line: str, tmp_path: Path) -> list[str]:
         ("mewcode --permission-mode=", list(MODES)),
         ("mewcode --permission-mode=pl", ["plan"]),
         ("mewcode -p --output-format s", ["stream-json"]),
-        ("mewcode ", ["config", "doctor", "sessions", "instructions", "prompt", "completion", "demo"]),
+        (
+            "mewcode ",
+            ["config", "doctor", "sessions", "memory", "instructions", "prompt", "completion", "demo"],
+        ),
         ("mewcode config ", ["show", "path"]),
         ("mewcode config show --j", ["--json"]),
         ("mewcode completion ", list(SHELLS)),
@@ -133,6 +139,9 @@ def program_that_completes(folder: Path) -> dict[str, str]:
         ("mewcode sessions rename x ", ""),
         ("mewcode sessions restore ", "trashed"),
         ("mewcode sessions search ", ""),
+        ("mewcode memory show ", "notes"),
+        ("mewcode memory forget x ", "notes"),
+        ("mewcode memory add ", ""),
     ],
 )
 @pytest.mark.parametrize("shell", INSTALLED)
@@ -145,7 +154,7 @@ def test_sessions_are_offered_where_one_is_named(shell: str, line: str, kind: st
         argv = ["bash", "-c", ask + '; printf "%s\\n" "${COMPREPLY[@]}"', "bash", *words]
     elif shell == "zsh":  # as `_mewcode` and `_arguments` call it: without the command's own name
         ask = 'compdef() {}; compadd() { print -l -- $found }; words=("$@") CURRENT=$#; source '
-        argv = ["zsh", "-f", "-c", f"{ask}{tmp_path}/script; _mewcode_behind_sessions", "zsh", "mewcode"]
+        argv = ["zsh", "-f", "-c", f"{ask}{tmp_path}/script; _mewcode_behind_{words[1]}", "zsh", "mewcode"]
         argv += words[2:]
     else:
         argv = ["fish", "--no-config", "-c", f"source {tmp_path}/script; complete -C '{line}'"]
@@ -157,9 +166,26 @@ def test_sessions_are_offered_where_one_is_named(shell: str, line: str, kind: st
     assert any(item.startswith("one-") for item in offered) == bool(kind)
 
 
-def test_what_may_stand_behind_a_word_is_said_of_words_there_are() -> None:
-    grammar = GRAMMARS["sessions"]
-    assert {item.word for item in grammar.behind} == set(_BEHIND["sessions"]) <= set(grammar.words)
+@pytest.mark.parametrize("command", list(_BEHIND))
+def test_what_may_stand_behind_a_word_is_said_of_words_there_are(command: str) -> None:
+    grammar = GRAMMARS[command]
+    assert {item.word for item in grammar.behind} == set(_BEHIND[command]) <= set(grammar.words)
+
+
+def test_notes_are_offered_by_file_and_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert print_values(["notes"]) == 0
+    assert list(tmp_path.iterdir()) == []
+    notes = open_notes(find_places(tmp_path, os.environ), os.environ)
+    made = [
+        Create(Note(name=name, type="project_knowledge", level="project", body="x"))
+        for name in ("A b", "部署")
+    ]
+    notes.apply(made, by="user")
+    print_values(["notes", "described"])
+    assert capsys.readouterr().out == "project_knowledge_a-b\tA b\nproject_knowledge_部署\t部署\n"
 
 
 def test_titles_are_offered_too_and_only_plain_ones_to_bash(

@@ -1,0 +1,1 @@
+"""`mewcode memory`: notes from the shell."""
