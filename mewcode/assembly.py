@@ -31,8 +31,9 @@ from mewcode.providers.base import Provider
 from mewcode.providers.catalog import Catalog, ModelInfo, ModelOverride
 from mewcode.providers.registry import Service, key_variables, make_provider, preset_named
 from mewcode.reopening import BUSY_WAIT, WorkspaceArchives
-from mewcode.sessions.settings import read_settings
+from mewcode.sessions.settings import SessionSettings, read_settings
 from mewcode.sessions.tool_results import TOOL_RESULTS
+from mewcode.sessions.workspaces import foreign_link
 from mewcode.setup import Setup, kept_keys, named_providers
 from mewcode.tools.base import AnyTool, ToolSession
 from mewcode.tools.read_table import ReadTable
@@ -78,7 +79,7 @@ class _Assembly:
         self._add_dirs = tuple(_existing(path) for path in setup.options.add_dirs)
         self._service = setup.service
         self._secrets = self._key_names()
-        self._settings = read_settings(self._config.sessions, self._config.origin)
+        self._settings = self._session_settings()
         self._sessions_dir = setup.places.project / "sessions"
         self._prompt = SystemPrompt(
             setup.places, setup.environ, self._config, self._settings, self._is_ours, self._add_dirs
@@ -108,7 +109,7 @@ class _Assembly:
             policy=policy,
             catalog=self._catalog,
             find_model=self._find_model,
-            build_system=self._prompt.build,
+            prompt=self._prompt,
             archives=archives,
             compactor=NewestPart(),
             settings=self._settings,
@@ -123,6 +124,13 @@ class _Assembly:
         )
         policy.results = tool_session.results = lambda: session.archive.folder / TOOL_RESULTS
         return session
+
+    def _session_settings(self) -> SessionSettings:
+        """As the config has them; where sessions are not written, nothing is tidied up either."""
+        settings = read_settings(self._config.sessions, self._config.origin)
+        if self._setup.trusted or foreign_link(self._setup.places) is None:
+            return settings
+        return msgspec.structs.replace(settings, prune=False, briefs=False)
 
     def _largest_window(self) -> int:
         """Tokens of the largest window of any model that is known: which one it is going to be stands in what

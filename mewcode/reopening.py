@@ -12,9 +12,9 @@ import msgspec
 
 from mewcode.agent.continuing import About, Opened
 from mewcode.agent.ports import Past
-from mewcode.config.trust import is_own_folder
+from mewcode.config.trust import is_own_folder, needs_trust
 from mewcode.core.access import MODES, Mode
-from mewcode.core.errors import SessionError
+from mewcode.core.errors import SessionError, SessionForeign
 from mewcode.options import Options
 from mewcode.prompt.environment import git_branch
 from mewcode.providers.registry import Service
@@ -22,12 +22,14 @@ from mewcode.sessions.append_file import CONVERSATION
 from mewcode.sessions.archive import SessionWriter, WriterOptions
 from mewcode.sessions.find import find_session, first_prompt, newest_session
 from mewcode.sessions.forking import fork_session
-from mewcode.sessions.reader import LoadedSession, load_session
+from mewcode.sessions.reader import LoadedSession, load_session, read_seal
 from mewcode.sessions.record import Totals, state_record, usage_record
 from mewcode.sessions.repair import repair_messages
 from mewcode.sessions.workspaces import make_project
 from mewcode.setup import Setup
 
+_TO_SUM_UP = 120_000
+"""Tokens of the end of a session that no window holds: what stays word for word, and what is summed up."""
 BUSY_WAIT = 5.0
 """Seconds that a start waits for a session held by another process."""
 
@@ -64,6 +66,7 @@ class WorkspaceArchives:
                 f"session {folder.name} belongs to another folder",
                 f"Start MewCode there: mewcode -r {folder.name}",
             )
+        self._check_maker(folder)
         if fork:
             return self._opened(self._load(folder), Options(), None)
         return self._open(folder, Options(), 0.0)
@@ -74,11 +77,14 @@ class WorkspaceArchives:
         folder, options = self._wanted(), self._setup.options
         if folder is None:
             return None
+        self._check_maker(folder)
         if options.fork:
             return self._opened(self._load(folder), options, None)
         return self._open(folder, options, wait)
 
-    def fork(self, folder: Path, at: str | None, used: Totals, **about: Unpack[About]) -> SessionWriter:
+    def fork(
+        self, folder: Path, at: str | None, used: Totals, turns: int, **about: Unpack[About]
+    ) -> SessionWriter:
         """See `Archives.fork`."""
         cwd = self._setup.places.cwd
         writer = fork_session(folder, self._folder, at=at, cwd=cwd, **about, **self._writing())
@@ -86,14 +92,15 @@ class WorkspaceArchives:
 
         link_checkpoints(folder, writer.folder)
         # What the old session used is known here too, but it was used there.
-        writer.append_record(usage_record(used, ts=time.time()) | {"carried": True})
+        before = 0 if at is None else turns
+        writer.append_record(usage_record(used, ts=time.time(), turns=before) | {"carried": True})
         return writer
 
     def _writing(self) -> WriterOptions:
         setup = self._setup
         places = setup.places
         return {
-            "prepare": lambda: make_project(places),
+            "prepare": lambda: make_project(places, trusted=setup.trusted),
             "seal": lambda session_id: setup.trust.seal(places.root, session_id),
             "branch": git_branch(places.root),
         }
@@ -119,18 +126,29 @@ class WorkspaceArchives:
         self._record_changes(opened, loaded)
         return opened
 
-    def _load(self, folder: Path) -> LoadedSession:
+    def _check_maker(self, folder: Path) -> None:
         """What came with a folder is not taken for the user's own words: a session that this user's MewCode
-        did not make here is continued only where the folder is trusted."""
-        loaded = load_session(folder, tokens=self._window)
+        did not make here is continued only where the folder is trusted. Until that is known, nothing of it is
+        read but its first record, and nothing is written beside it. Raises SessionForeign."""
+        if not (folder / CONVERSATION).is_file():
+            raise SessionError(f"There is no session in {folder}.")
         setup = self._setup
-        trust, root = setup.trust, setup.places.root
-        if setup.trusted or is_own_folder(setup.places) or trust.is_sealed(root, loaded.id, loaded.seal):
-            return loaded
-        raise SessionError(
-            f"session {loaded.id} was not made by you in this folder",
-            "It may have come with the folder. If you trust it: mewcode --trust",
+        root = setup.places.root
+        if setup.trusted or is_own_folder(setup.places):
+            return
+        if setup.trust.is_sealed(root, folder.name, read_seal(folder)):
+            return
+        if setup.trust.is_trusted(root):  # since the start
+            return
+        raise SessionForeign(
+            f"session {folder.name} was not made by you in this folder",
+            f"It may have come with the folder. If you trust it: mewcode --trust -r {folder.name}",
+            root,
+            tuple(needs_trust(setup.places)),
         )
+
+    def _load(self, folder: Path) -> LoadedSession:
+        return load_session(folder, tokens=self._window, enough=_TO_SUM_UP)
 
     def _opened(self, loaded: LoadedSession, options: Options, writer: SessionWriter | None) -> Opened:
         """What was loaded, repaired, with what it goes on with. Without a ``writer`` a fork of it is made."""
@@ -143,9 +161,8 @@ class WorkspaceArchives:
         model = options.model or known or config.model or ""
         provider = (service or self._in_use()).name
         if writer is None:
-            writer = self.fork(
-                folder, loaded.last_id, loaded.totals, mode=mode, model=model, provider=provider
-            )
+            used, turns = loaded.totals, loaded.sure_turns
+            writer = self.fork(folder, loaded.last_id, used, turns, mode=mode, model=model, provider=provider)
         return Opened(
             archive=writer,
             loaded=msgspec.structs.replace(loaded, messages=messages),
@@ -162,7 +179,9 @@ class WorkspaceArchives:
         if options.mode is not None:
             return options.mode
         configured = self._setup.loaded.config.permissions.mode
-        mode = next((known for known in MODES if known == loaded.mode), configured)
+        # One that may have been changed since is not brought back: the user may have tightened it.
+        recorded = "" if "mode" in loaded.unknown else loaded.mode
+        mode = next((known for known in MODES if known == recorded), configured)
         return "default" if mode == "bypass" else mode
 
     def _service_of(self, loaded: LoadedSession, options: Options) -> Service | None:
@@ -186,7 +205,7 @@ class WorkspaceArchives:
         """What a flag changed of a continued session holds for the next time as well."""
         provider = (opened.service or self._in_use()).name
         changes = {
-            "mode": opened.mode if opened.mode != loaded.mode else "",
+            "mode": opened.mode if opened.mode != loaded.mode or "mode" in loaded.unknown else "",
             "model": opened.model if opened.model != loaded.model else "",
             "provider": provider if provider != loaded.provider else "",
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.rows import archive, picker, resume, search, start, stream, terminal, tools
+from bench.rows import archive, long, picker, resume, search, start, stream, terminal, tools
 from bench.rows.base import Row
 
 ROWS: tuple[Row, ...] = (
@@ -19,6 +19,7 @@ ON_REQUEST: tuple[Row, ...] = (
     *resume.ON_REQUEST,
     *picker.ON_REQUEST,
     *archive.ON_REQUEST,
+    *long.ON_REQUEST,
     *search.ON_REQUEST,
 )
 """Measured only where they are named: they take long to set up."""

@@ -12,12 +12,13 @@ from typing import Literal
 from mewcode.agent.conversation import Conversation, new_message
 from mewcode.agent.interjections import Interjections
 from mewcode.agent.loop import Ending, Limits, Loop
-from mewcode.agent.ports import Emit
+from mewcode.agent.ports import Emit, Keeper
 from mewcode.agent.run import Run
 from mewcode.agent.tool_runner import ToolRunner
 from mewcode.core.errors import MewCodeError
 from mewcode.core.events import Notice, RunResult, TurnEnded, TurnStarted
 from mewcode.core.message import ContentBlock, Image, Text, Usage
+from mewcode.core.tool_spec import ToolSpec
 from mewcode.providers.base import ModelRequest, Provider
 from mewcode.providers.catalog import ModelInfo
 from mewcode.providers.retry import RetryPolicy
@@ -45,11 +46,13 @@ class Agent:
         retry: RetryPolicy | None = None,
         prepare: Callable[[Emit], Awaitable[None]] | None = None,
         finish: Callable[[], None] | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         """``find_model`` gives the facts, such as the price, of a model that was used before. ``prepare`` is
         awaited at the start of each turn, before its message is added; what it raises ends the turn. It has
         to set a model and a prompt where none is given here. ``finish`` is called at the end of each turn,
-        however it ended, and must not raise."""
+        however it ended, and must not raise. ``keeper`` makes room in the model's window; without one the
+        conversation grows until the service refuses it."""
         self.session_id = session_id
         self.provider = provider
         self.model = model or ModelInfo()
@@ -62,6 +65,7 @@ class Agent:
         self._find_model = find_model
         self._prepare = prepare
         self._finish = finish
+        self._keeper = keeper
         self._specs = tools.registry.specs()
         self._reminders: list[str] = []
         self._one_at_a_time = asyncio.Lock()
@@ -86,6 +90,11 @@ class Agent:
             raise RuntimeError("a turn is running already")
         async with self._one_at_a_time:
             yield
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as the model is told of them, the same for the whole session."""
+        return self._specs
 
     def remind(self, text: str) -> None:
         """Says ``text`` to the model along with the next user message."""
@@ -134,6 +143,7 @@ class Agent:
             retry=self.retry,
             interjections=self.interjections,
             cost=lambda: self.cost_usd,
+            keeper=self._keeper,
         )
         before = self.usage
         ending, exit_code, hint = Ending("error", ""), 1, ""

@@ -115,7 +115,16 @@ class BackgroundWork:
         """The session goes on with this conversation."""
         in_memory = _turns_in(loaded.messages)
         before = max(0, loaded.turns - in_memory)
-        self._here = _Here(turns=before, title=loaded.title, titled=bool(loaded.title))
+        titled = bool(loaded.title) or "title" in loaded.unknown  # in what was not read it may have one
+        self._here = _Here(turns=before, title=loaded.title, titled=titled)
+
+    def side_model(self, session: Session) -> ModelInfo:
+        """The model for what is asked beside the conversation."""
+        return self._small_model(session.service) or session.model
+
+    def summed_up(self, turns: int) -> None:
+        """So many of the user's messages are in memory no longer."""
+        self._here.turns += turns
 
     def turn_ended(self, session: Session) -> None:
         """Called at the end of each turn."""
@@ -204,7 +213,7 @@ class BackgroundWork:
         from mewcode.agent.side_call import side_call
 
         await session.prepare()
-        model = self._small_model(session.service) or session.model
+        model = self.side_model(session)
         began = time.monotonic()
         with session.in_use.held() as provider:
             answer = await side_call(provider, model, system, question, session.agent.conversation.count)

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from mewcode.agent.side_call import fenced_data
 from mewcode.core.message import Message
 from mewcode.core.tokens import text_tokens
+from mewcode.infra.fence import fenced_data
 from mewcode.infra.redact import redact
 from mewcode.infra.terminal_text import safe_line, safe_text
 
@@ -64,9 +64,11 @@ def brief_question(title: str, messages: Sequence[Message]) -> str:
     exchanges = _exchanges(messages)
     left = _DIGEST_TOKENS - text_tokens("\n".join(head)) - 100
     kept: list[str] = []
-    first = exchanges[0] if exchanges else ""
+    first = _exchange(*exchanges[0]) if exchanges else ""
     left -= text_tokens(first)
-    for exchange in reversed(exchanges[1:]):
+    # Only those that may have room are looked through for secrets: a session can have thousands.
+    for said in reversed(exchanges[1:]):
+        exchange = _exchange(*said)
         left -= text_tokens(exchange) + 1
         if left < 0:
             kept.append(f"({len(exchanges) - 1 - len(kept)} exchanges are left out here)")
@@ -75,18 +77,18 @@ def brief_question(title: str, messages: Sequence[Message]) -> str:
     return fenced_data("session-record", "\n\n".join([*head, first, *reversed(kept)]))
 
 
-def _exchanges(messages: Sequence[Message]) -> list[str]:
+def _exchanges(messages: Sequence[Message]) -> list[tuple[str, str]]:
     """What the user asked and what was answered last, turn by turn."""
-    found: list[str] = []
+    found: list[tuple[str, str]] = []
     asked = answered = ""
     for message in messages:
         if _is_prompt(message):
             if asked:
-                found.append(_exchange(asked, answered))
+                found.append((asked, answered))
             asked, answered = message.text, ""
         elif message.role == "assistant" and message.text.strip():
             answered = message.text
-    return [*found, _exchange(asked, answered)] if asked else found
+    return [*found, (asked, answered)] if asked else found
 
 
 def _exchange(asked: str, answered: str) -> str:
@@ -108,19 +110,19 @@ def read_brief(answer: str) -> str:
 def plain_brief(title: str, messages: Sequence[Message]) -> str:
     """A brief that no model made: the title, what the user asked for, the files written."""
     prompts = [message.text for message in messages if _is_prompt(message) and message.text.strip()]
-    asked = [safe_line(redact(text[: 4 * _ASKED]), _ASKED) for text in prompts]
     parts = [_sentence(redact(safe_line(title, _ASKED)))] if title else []
-    wanted = [text for text in dict.fromkeys(asked) if text != title]
     files = files_touched(messages)
     named = [PurePath(path).name if len(path) > 60 else path for path in files[-_FILES_NAMED:]]
     more = f" and {len(files) - len(named)} more" if len(files) > len(named) else ""
     written = f"Files written: {', '.join(named)}{more}." if files else "No file was written."
     room = MOST_WORDS - _words(" ".join([*parts, written])) - 2
     shown: list[str] = []
-    for text in (
-        *wanted[:1],
-        *reversed(wanted[1:]),
-    ):  # the first says what it was about, the last how it ended
+    first = next((at for at, said in enumerate(prompts) if _asked(said) != title), 0)
+    # The first says what it was about, the last how it ended.
+    for said in (*prompts[first : first + 1], *reversed(prompts[first + 1 :])):
+        text = _asked(said)
+        if text in shown or text == title:
+            continue
         room -= _words(text)
         if room < 0:
             break
@@ -128,6 +130,10 @@ def plain_brief(title: str, messages: Sequence[Message]) -> str:
     if shown:
         parts.append(f"Asked: {'; '.join(text.rstrip('.;。') for text in shown)}.")
     return read_brief(" ".join([*parts, written]))
+
+
+def _asked(prompt: str) -> str:
+    return safe_line(redact(prompt[: 4 * _ASKED]), _ASKED)
 
 
 def _sentence(text: str) -> str:

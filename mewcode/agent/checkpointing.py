@@ -99,9 +99,10 @@ class SessionCheckpoints:
         self.settle()
         self._first = None
 
-    def close(self) -> None:
-        """Ends the thread once it has done what it was given; blocks as `settle` does."""
-        self._thread.shutdown()
+    def close(self, *, wait: bool = True) -> None:
+        """Ends the thread once it has done what it was given; with ``wait`` blocks until then, as `settle`
+        does."""
+        self._thread.shutdown(wait=wait)
 
     def _is_harmless(self, accesses: Sequence[Access]) -> bool:
         commands = [access.command for access in accesses if isinstance(access, CommandAccess)]

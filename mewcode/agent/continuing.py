@@ -14,14 +14,16 @@ from typing import Protocol, TypedDict, TypeVar, Unpack
 import msgspec
 
 from mewcode.agent.conversation import Conversation
-from mewcode.agent.fit import context_tokens
+from mewcode.agent.fit import SUMMARY_ID
 from mewcode.agent.pause import Pause
 from mewcode.agent.ports import Compactor, Past, SessionArchive
 from mewcode.agent.surroundings import Surroundings
+from mewcode.context.thresholds import Thresholds
 from mewcode.core.access import Mode
 from mewcode.core.errors import SessionBusy
 from mewcode.core.message import Image, Message, ToolResult
 from mewcode.core.outcome import TodoItem
+from mewcode.providers.catalog import ModelInfo
 from mewcode.providers.registry import Service
 from mewcode.sessions.reader import LoadedSession
 from mewcode.sessions.record import Totals
@@ -63,7 +65,8 @@ class Resumed:
     """What the user is told of a session that was continued. ``title``: its title, else its first words; as
     written, so not yet safe to show. ``notes``: a line each, such as "repaired: 1 unfinished tool call".
     ``paused``: seconds since its last record. ``left_out``: what the model does not see of it, in words, else
-    empty. ``messages``: how many were read; ``is_whole``: these are all."""
+    empty. ``messages``: how many were read; ``is_whole``: these are all. ``fork_of``: the session that this
+    is a new copy of, empty where it is itself that goes on."""
 
     id: str
     title: str
@@ -72,6 +75,7 @@ class Resumed:
     left_out: str = ""
     messages: int = 0
     is_whole: bool = True
+    fork_of: str = ""
 
     @classmethod
     def of(cls, opened: Opened) -> Resumed:
@@ -80,7 +84,8 @@ class Resumed:
         said = (message.text for message in loaded.messages if message.origin == "user")
         title = loaded.title or opened.past.first_prompt or next(filter(str.strip, said), "")
         name = opened.archive.id
-        return cls(name, title, (), opened.paused, "", len(loaded.messages), loaded.is_whole)
+        fork_of = loaded.id if loaded.id != name else ""
+        return cls(name, title, (), opened.paused, "", len(loaded.messages), loaded.is_whole, fork_of)
 
 
 class Archives(Protocol):
@@ -98,9 +103,12 @@ class Archives(Protocol):
         open."""
         ...
 
-    def fork(self, folder: Path, at: str | None, used: Totals, **about: Unpack[About]) -> SessionArchive:
+    def fork(
+        self, folder: Path, at: str | None, used: Totals, turns: int, **about: Unpack[About]
+    ) -> SessionArchive:
         """A new session that continues the one in ``folder``, of which all is on disk and which has ``used``
-        so much, from the message ``at`` on. Raises `SessionError`."""
+        so much in so many ``turns`` (0 where that is not known), from the message ``at`` on. Raises
+        `SessionError`."""
         ...
 
 
@@ -171,18 +179,29 @@ class Resumption:
             pause = Pause.begin(opened.paused, opened.loaded.reads, around)
         return cls(opened.past, settings.reserve, pause)
 
-    async def fit(self, conversation: Conversation, window: int, compactor: Compactor) -> None:
-        """Makes the conversation fit a window of so many tokens, once; ``left_out`` says what that took.
-        Raises what the compactor does."""
+    async def fit(
+        self,
+        conversation: Conversation,
+        used: Callable[[], int],
+        fixed: int,
+        limits: Thresholds,
+        compactor: Compactor,
+    ) -> None:
+        """Makes the conversation fit the window, once; ``left_out`` says what that took. ``used`` gives the
+        tokens of the request as it stands, ``fixed`` of them before the messages. Raises what the compactor
+        does."""
         async with self._one_at_a_time:
             if self._fits:
                 return
-            messages = conversation.messages
-            budget = max(window - self._reserve, window // 2)
-            if not self._past.is_whole or context_tokens(messages) > budget:
-                compacted = await compactor.compact(tuple(messages), budget, self._past)
-                self.left_out = _left_out(messages, compacted, self._past)
-                messages[:] = compacted
+            messages = tuple(conversation.messages)
+            window = limits.window
+            most = min(limits.compact_at, max(window - self._reserve, window * 7 // 10))
+            if not self._past.is_whole or used() > most:
+                budget = max(most - fixed, most // 8)
+                compacted = await compactor.compact(messages, budget, self._past)
+                if tuple(conversation.messages) == messages:  # it was not gone back in meanwhile
+                    self.left_out = _left_out(messages, compacted, self._past)
+                    conversation.messages[:] = compacted
             self._fits = True
 
     @property
@@ -203,6 +222,9 @@ class Resumption:
 def _left_out(before: Sequence[Message], after: Sequence[Message], past: Past) -> str:
     kept = {message.id for message in after}
     count = sum(message.id not in kept for message in before)
+    if any(message.id.startswith(SUMMARY_ID) for message in after):
+        which = f"the {count} oldest messages are" if past.is_whole else "the older part of this session is"
+        return f"{which} summed up for the model: its window is too small for all. The archive keeps all."
     if not count and past.is_whole:
         return "the results of some tools are left out of what the model sees: they are too long for it"
     which = f"the {count} oldest messages are" if past.is_whole else "the older part of this session is"
@@ -223,6 +245,13 @@ def restored_todos(messages: Sequence[Message]) -> list[TodoItem]:
                     continue
                 return [TodoItem(item.text, item.status) for item in args.items]
     return []
+
+
+def notes_of(opened: Opened, model: ModelInfo) -> tuple[str, ...]:
+    """What the user is told of a session that goes on with that model."""
+    if model.vision or not holds_image(opened.loaded.messages):
+        return opened.notes
+    return (*opened.notes, "this session holds images, which the model does not take; it is told so")
 
 
 def holds_image(messages: Sequence[Message]) -> bool:

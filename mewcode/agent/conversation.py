@@ -26,24 +26,33 @@ class Conversation:
     """Messages in the order in which they are sent. Each goes into the archive before it is in the list.
 
     ``turn`` is the id of the last message of the user's, empty before the first: the turn that runs.
-    ``times_back``: how often it went back to an earlier message.
+    ``turns``: how often the user spoke, as far as that is known, what is not among the messages included.
+    ``times_back``: how often it went back to an earlier message, or began anew with a summary.
     ``said``: when those that were added here were said (Unix time), by id."""
 
-    def __init__(self, archive: Archive, messages: Iterable[Message] = ()) -> None:
+    def __init__(self, archive: Archive, messages: Iterable[Message] = (), turns: int = 0) -> None:
         self._archive = archive
         self.messages: list[Message] = list(messages)
         self.turn = _last_turn(self.messages)
+        self._counts = turns > 0 or not self.messages
+        self.turns = max(turns, sum(map(_is_said, self.messages)))
         self.times_back = 0
         self.said: dict[str, float] = {}
         self.usage: dict[str, Usage] = {}
+
+    @property
+    def sure_turns(self) -> int:
+        """``turns``, 0 where there may be more than are known: what is recorded is believed."""
+        return self.turns if self._counts else 0
 
     def add(self, message: Message, emit: Emit, *, sync: bool = False) -> None:
         """Archives the message, then adds it and says so with `MessageAdded`. ``sync`` as in
         `agent.ports.Archive.append`. Raises nothing: an archive does not."""
         self._archive.append(message, sync=sync)
         self.messages.append(message)
-        if said := _last_turn((message,)):
-            self.turn, self.said[said] = said, time.time()
+        if _is_said(message):
+            self.turn, self.said[message.id] = message.id, time.time()
+            self.turns += 1
         emit(MessageAdded(message))
 
     def go_back(self, messages: Iterable[Message]) -> None:
@@ -51,6 +60,16 @@ class Conversation:
         self.messages[:] = list(messages)
         self.times_back += 1
         self.turn = _last_turn(self.messages)
+
+    def begin_anew(self, messages: Iterable[Message]) -> None:
+        """From now on these are its messages, which stand for those so far; the archive was told already. The
+        turn that runs is still the same."""
+        self.messages[:] = list(messages)
+        self.times_back += 1
+
+    def shorten(self, messages: Iterable[Message]) -> None:
+        """These are its messages, of which some say less now; the archive was told already."""
+        self.messages[:] = list(messages)
 
     def move_to(self, archive: Archive) -> None:
         """From the next message on they go into another archive, which holds those so far already."""
@@ -71,10 +90,11 @@ class Conversation:
 
 
 def _last_turn(messages: Sequence[Message]) -> str:
-    return next(
-        (message.id for message in reversed(messages) if message.role == "user" and message.origin == "user"),
-        "",
-    )
+    return next((message.id for message in reversed(messages) if _is_said(message)), "")
+
+
+def _is_said(message: Message) -> bool:
+    return message.role == "user" and message.origin == "user"
 
 
 def new_message(

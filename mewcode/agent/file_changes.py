@@ -12,15 +12,18 @@ import msgspec
 from mewcode.agent.checkpointing import SessionCheckpoints
 from mewcode.agent.restoring import Target, find_target, restore
 from mewcode.core.errors import ToolError
+from mewcode.infra.paths import PROJECT_DIR
 from mewcode.sessions.checkpoint_log import FileState
 from mewcode.sessions.checkpoint_store import observe, read_regular
-from mewcode.sessions.checkpoints import Change
+from mewcode.sessions.checkpoints import NOT_KEPT, Change
 from mewcode.tools.base import ToolSession
 
 # Above this, in lines of both texts, lines are counted without regard to their order.
 _LINES_COMPARED = 2_000
 # Above this, in bytes, nobody wants to know how many lines they are.
 _BYTES_COMPARED = 4 << 20
+# What stands in these folders can run commands.
+_GUARDED = frozenset({".git", PROJECT_DIR})
 
 Action = Literal["rewrite", "create", "delete", "mode"]
 
@@ -84,7 +87,7 @@ class Restoring:
         path = Path(change.path)
         state = self._kept.log_before(change.path, turn, durable=True)
         if state is not None and state.kind == "unknown":
-            return f"what stands there cannot be kept: {state.why}"
+            return f"what stands there cannot be kept: {state.why.removeprefix(NOT_KEPT)}"
         try:
             restore(target, path, change.shown)
         except ToolError as error:
@@ -116,8 +119,14 @@ class Restoring:
             return "changed by someone else since"
         if change.foreign:
             return "changed by someone else in between"
-        if change.earlier_run and not self._files.inside(Path(change.path)):
+        if not change.earlier_run:
+            return ""
+        # What only the disk says may have been put there by others.
+        path = Path(change.path)
+        if not self._files.inside(path):
             return "outside the workspace, changed in an earlier run"
+        if not _GUARDED.isdisjoint(part.casefold() for part in path.parts):
+            return "git's or MewCode's own, changed in an earlier run"
         return ""
 
 

@@ -15,6 +15,8 @@ from mewcode.core.tokens import message_tokens
 from mewcode.infra.terminal_text import safe_line
 
 _HEAD_ID = "left-out"
+SUMMARY_ID = "summary-"
+"""Begins the id of a summary that stands in no archive."""
 _PROMPT_SHOWN = 500
 """Characters of the first prompt that stay."""
 
@@ -49,17 +51,20 @@ class NewestPart:
 
     async def compact(self, messages: Sequence[Message], budget: int, past: Past) -> Sequence[Message]:
         """See `Compactor.compact`."""
+        from mewcode.context.keep import last_todos  # most runs need none of this
+
         room = budget // 2
         sizes = _sizes(messages)
         summary = _summary(messages, sizes, room)
         room -= sum(sizes[: len(summary)])
         begin = _begin(messages, sizes, room)
         kept = tuple(messages[begin:])
+        todos = last_todos(messages[:begin], message_tokens, room // 4)
         if sum(sizes[begin:]) > room:
             kept = _shortened(kept, sizes[begin:], room)
-        ids = {message.id for message in (*summary, *kept)}
+        ids = {message.id for message in (*summary, *todos, *kept)}
         count = sum(message.id not in ids for message in messages)
-        return (*summary, _head(messages, count, past), *kept)
+        return (*summary, _head(messages, count, past), *todos, *kept)
 
 
 def _sizes(messages: Sequence[Message]) -> list[int]:
@@ -71,8 +76,9 @@ def _sizes(messages: Sequence[Message]) -> list[int]:
 
 
 def _summary(messages: Sequence[Message], sizes: Sequence[int], room: int) -> tuple[Message, ...]:
-    """What an earlier compaction left at the beginning, where it is no large part of the room."""
-    has_one = bool(messages) and messages[0].origin == "compaction" and sizes[0] * 4 <= room
+    """What an earlier compaction left at the beginning, where there is room beside it: what it knows stands
+    nowhere else in the conversation."""
+    has_one = bool(messages) and messages[0].origin == "compaction" and sizes[0] * 4 <= room * 3
     return tuple(messages[:1]) if has_one else ()
 
 

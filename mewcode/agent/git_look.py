@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Sequence
@@ -24,8 +25,12 @@ def may_run_git(around: Surroundings) -> bool:
 def run_git(around: Surroundings, words: Sequence[str], deadline: float) -> list[str] | None:
     """The lines that git prints in the workspace's root; None where it is not there, fails, or is not done at
     ``deadline`` (of `time.monotonic`)."""
+    import shutil
     import subprocess
 
+    git = shutil.which("git", path=around.environ.get("PATH"))
+    if git is None or not os.path.isabs(git):  # one from the workspace would be the repository's own
+        return None
     quiet = ("core.fsmonitor=false", "core.hooksPath=/dev/null", "core.quotePath=false")
     settings = [word for setting in (*quiet, "log.showSignature=false") for word in ("-c", setting)]
     environ = {
@@ -38,7 +43,7 @@ def run_git(around: Surroundings, words: Sequence[str], deadline: float) -> list
     environ["GIT_CEILING_DIRECTORIES"] = str(root.parent)
     try:
         process = subprocess.Popen(
-            ["git", "--no-pager", *settings, *words],
+            [git, "--no-pager", *settings, *words],
             cwd=root,
             env=environ,
             stdin=subprocess.DEVNULL,

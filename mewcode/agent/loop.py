@@ -13,7 +13,7 @@ import msgspec
 from mewcode.agent.conversation import Conversation, new_message
 from mewcode.agent.interjections import Interjections
 from mewcode.agent.model_step import model_step
-from mewcode.agent.ports import Emit
+from mewcode.agent.ports import Answer, Emit, Keeper
 from mewcode.agent.tool_runner import ToolRunner
 from mewcode.core.events import Notice, StepEnded, StepStarted, StopCause
 from mewcode.core.message import Message, Text, Usage
@@ -63,6 +63,7 @@ class Loop:
         retry: RetryPolicy,
         interjections: Interjections,
         cost: Callable[[], float | None],
+        keeper: Keeper | None = None,
     ) -> None:
         self._provider = provider
         self._tools = tools
@@ -73,6 +74,7 @@ class Loop:
         self._retry = retry
         self._interjections = interjections
         self._cost = cost
+        self._keeper = keeper
         self.steps = 0
         self._step_usage = Usage()
         self._unusable = 0
@@ -103,9 +105,13 @@ class Loop:
             ending = Ending("budget", message.text, why)
         return ending
 
-    async def _model_step(self, tool_choice: Literal["auto", "none"]) -> tuple[Message, StopReason]:
-        request = self._make_request(tool_choice)
-        return await model_step(self._provider, request, self._conversation, self._emit, self._retry)
+    async def _model_step(self, tool_choice: Literal["auto", "none"]) -> Answer:
+        async def send(request: ModelRequest) -> Answer:
+            return await model_step(self._provider, request, self._conversation, self._emit, self._retry)
+
+        if self._keeper is None:
+            return await send(self._make_request(tool_choice))
+        return await self._keeper.answer(lambda: self._make_request(tool_choice), send, self._emit)
 
     async def _after_answer(self, message: Message, reason: StopReason, is_last: bool) -> Ending | None:
         """The turn's ending, or None to go on."""
@@ -124,7 +130,7 @@ class Loop:
             self._conversation.remind(_CUT_OFF, self._emit)
             return None
         if reason == "context_window":
-            return Ending("error", message.text, "the conversation fills the model's window; use /clear")
+            return Ending("error", message.text, "the conversation fills the window; use /compact or /clear")
         if await self._add_interjections():
             return None
         if not message.content:

@@ -17,21 +17,36 @@ from mewcode.tools.text_page import LINE_WIDTH
 
 LIMIT = 50_000
 """Bytes of text, in UTF-8, that a result may have without being put aside."""
+STEP_LIMIT = 200_000
+"""The same for all results of one answer together. The pages of a file count here as well: each can be had
+again."""
 SHOWN = 4_000
 """Bytes that are shown of each end of one that has more."""
-_MOST_BYTES = 4  # of one character in UTF-8
 
 Keep = Callable[[str, str], Path | None]
 
 
-def is_too_long(outcome: ToolOutcome) -> bool:
-    """Whether the result has text that is to be kept in a file. Takes microseconds for a short one."""
-    if outcome.whole is not None:
-        return True
-    texts = [part.text for part in outcome.content if isinstance(part, Text)]
-    if sum(map(len, texts)) * _MOST_BYTES <= LIMIT:
-        return False
-    return sum(_size(text) for text in texts) > LIMIT
+class StepRoom:
+    """What the results of one answer may take of the conversation."""
+
+    def __init__(self) -> None:
+        self._left = STEP_LIMIT
+
+    def has_for(self, outcome: ToolOutcome, *, pages: bool) -> bool:
+        """Whether the result may stand as it is. ``pages``: it is a page of what stands in a file anyway."""
+        size = text_size(outcome)
+        if pages:
+            return size <= max(self._left, 2 * SHOWN)
+        return outcome.whole is None and size <= min(LIMIT, max(self._left, 2 * SHOWN))
+
+    def take(self, outcome: ToolOutcome) -> None:
+        """The result stands in the conversation."""
+        self._left -= text_size(outcome)
+
+
+def text_size(outcome: ToolOutcome) -> int:
+    """Bytes of the result's text in UTF-8."""
+    return sum(_size(part.text) for part in outcome.content if isinstance(part, Text))
 
 
 def put_aside(outcome: ToolOutcome, call_id: str, keep: Keep) -> ToolOutcome:

@@ -16,6 +16,7 @@ from typing import Any
 
 from mewcode.agent.git_look import listed, may_run_git, run_git
 from mewcode.agent.surroundings import Surroundings
+from mewcode.prompt.environment import git_folder
 
 _PATIENCE = 0.05
 """Seconds that a first request waits for what is still being found out."""
@@ -118,19 +119,17 @@ class _Look:
 
     def _reflog(self) -> list[str]:
         """The newest entries of git's own record of where the branch stood, read from its file."""
-        git = self.around.places.root / ".git"
-        lines = []
+        git, lines = git_folder(self.around.places.root), []
+        if git is None:
+            return []
         try:
-            if git.is_file():
-                pointer = git.read_text(encoding="utf-8").strip().removeprefix("gitdir:").strip()
-                git = (self.around.places.root / pointer).resolve()
             path = git / "logs" / "HEAD"
             if not path.is_file():
                 return []
             with path.open("rb") as stream:
                 stream.seek(max(0, path.stat().st_size - _REFLOG_READ))
                 lines = stream.read(_REFLOG_READ).decode("utf-8", "replace").splitlines()
-        except (OSError, UnicodeDecodeError):
+        except OSError:
             return []
         return [entry for line in reversed(lines) if (entry := self._entry(line))]
 

@@ -12,6 +12,11 @@ _ON = (
 _OFF = "Plan mode is off: tools that change things are available again."
 
 
+def words_for(mode: Mode) -> str:
+    """What a model that knows nothing of the mode is to be told of it; mostly nothing."""
+    return _ON if mode == "plan" else ""
+
+
 def tell_again(agent: Agent, mode: Mode) -> None:
     """Tells of the mode where the conversation, of which a part is gone now, says another one."""
     agent.take_back(_ON)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -10,8 +10,13 @@ from typing import Any, Literal, Protocol
 from mewcode.core.access import Access, Mode, Verdict
 from mewcode.core.events import AgentEvent, ApprovalAnswer, ApprovalRequest, Question
 from mewcode.core.message import Message
+from mewcode.core.stream import StopReason
+from mewcode.providers.base import ModelRequest
+from mewcode.sessions.record import Totals
 
 Emit = Callable[[AgentEvent], None]
+Answer = tuple[Message, StopReason]
+Send = Callable[[ModelRequest], Awaitable[Answer]]
 
 
 class Archive(Protocol):
@@ -52,6 +57,12 @@ class SessionArchive(Archive, Protocol):
         """Called between turns: the next message follows ``to``, a message or what `head` was once."""
         ...
 
+    def compact(self, messages: Sequence[Message], *, turns: int, totals: Totals) -> tuple[Message, ...]:
+        """Called between two requests: the conversation begins anew with ``messages``, which are returned
+        under the ids that they have from now on. ``turns``: the user's messages so far; ``totals``: all that
+        was used."""
+        ...
+
     def append_record(self, record: dict[str, Any], *, sync: bool = False) -> None: ...
 
     def flush(self) -> bool:
@@ -80,6 +91,30 @@ class Compactor(Protocol):
         at most ``budget`` tokens as far as those can be estimated. It takes the place of the messages in what
         the model sees and nowhere else: nothing is written. Raises `ProviderError`; then all stays as it was.
         """
+        ...
+
+
+class Keeper(Protocol):
+    """Keeps the conversation within the model's window."""
+
+    async def answer(self, make: Callable[[], ModelRequest], send: Send, emit: Emit) -> Answer:
+        """Called for each step of the model, at a point where every call has its result: makes room first,
+        where that is due, then has the request sent, once more where it was too long. ``make`` gives the
+        request as the conversation stands. An answer that the window's end cut off is given as one that the
+        output limit did: room is made before it goes on. Raises what ``send`` does, and `PromptTooLong` with
+        figures where no room can be made; when cancelled, the conversation is whole."""
+        ...
+
+
+class Prompt(Protocol):
+    """Makes system prompts."""
+
+    sections: dict[str, str]
+    """Of what was built last: the texts by name, in order."""
+
+    def build(self, model: str, session_id: str) -> tuple[str, ...]:
+        """Called where a conversation begins, or begins anew: reads what is on the disk then. Takes
+        milliseconds."""
         ...
 
 

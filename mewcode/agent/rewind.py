@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mewcode.agent.session import Session
 
 __all__ = [
-    "FileChange", "RewindPoint", "RewindReport", "can_undo", "points", "preview", "rewind", "undo_rewind",
+    "FileChange", "RewindPoint", "RewindReport", "points", "preview", "preview_undo", "rewind", "undo_rewind",
 ]  # fmt: skip
 
 _READ_FOR_POINTS = 200 << 20
@@ -136,9 +136,7 @@ async def undo_rewind(session: Session, *, force: bool = False) -> RewindReport:
     done since is left behind, as by any rewind. Raises `SessionError` while a turn runs, and where nothing
     was rewound."""
     _check_between_turns(session)
-    last = await asyncio.to_thread(session.safekeeping.checkpoints.kept.last_rewind)
-    if last is None:
-        raise SessionError("there is no rewind to take back")
+    last = await asyncio.to_thread(_last_rewind, session)
     way = None
     if last.conversation:
         left = session.safekeeping.left
@@ -148,9 +146,23 @@ async def undo_rewind(session: Session, *, force: bool = False) -> RewindReport:
     return await _go(session, way, last.n, kept=kept, files=last.files, force=force)
 
 
-def can_undo(session: Session) -> bool:
-    """Whether `undo_rewind` has something to take back."""
-    return session.safekeeping.checkpoints.kept.last_rewind() is not None
+async def preview_undo(session: Session) -> list[FileChange]:
+    """What `undo_rewind` would do to files now. Raises `SessionError` where nothing was rewound."""
+    restoring = Restoring(session.safekeeping.checkpoints, session.tools.session)
+
+    def look() -> list[FileChange]:
+        session.safekeeping.checkpoints.settle()
+        last = _last_rewind(session)
+        return restoring.preview(last.n) if last.files else []
+
+    return await asyncio.to_thread(look)
+
+
+def _last_rewind(session: Session) -> Entry:
+    last = session.safekeeping.checkpoints.kept.last_rewind()
+    if last is None:
+        raise SessionError("there is no rewind to take back")
+    return last
 
 
 async def _go(
@@ -187,7 +199,7 @@ async def _go(
             await _move(session, way)
             session.safekeeping.left = entry.turn, before
     if checkpoints.kept.log.failing:
-        notes.append(f"This rewind may not be undone later: {checkpoints.kept.log.failing}.")
+        notes.append(f"It can be undone only while this session is open: {checkpoints.kept.log.failing}.")
     return RewindReport(
         conversation=way is not None,
         messages=len(before) - len(messages),
@@ -276,18 +288,17 @@ def _position(session: Session, place: _Place) -> int:
 
 async def _way_before(session: Session, message_id: str) -> _Way:
     """The way to before a message of the user's: over the messages at hand, so that what is sent next begins
-    as what was sent before; where those do not reach back so far, over what the archive holds."""
+    as what was sent before; where those do not reach back so far, to what the archive says was sent then."""
     messages = session.agent.conversation.messages
     number = next((n for n, message in enumerate(messages) if message.id == message_id), 0)
     # Ids that repairs and compactions in memory make up have a hyphen; the archive does not know them.
     if number and messages[number - 1].id.isalnum():
         return _Way(messages[number - 1].id, tuple(messages[:number]), fit=False)
-    past = await _history(session)
-    number = next((n for n, message in enumerate(past) if message.id == message_id), -1)
-    if number < 0:
+    session.archive.flush()
+    follows = (await asyncio.to_thread(load_history, session.archive.folder)).follows
+    if message_id not in follows:
         raise SessionError("that message is not in the archive", "Its session could not be saved.")
-    to = past[number - 1].id if number else None
-    return _Way(to, repair_messages(past[:number])[0], fit=True)
+    return _Way(follows[message_id], None, fit=True)
 
 
 def _first_line(text: str) -> str:

@@ -39,7 +39,7 @@ class Safekeeping:
         """Those of the archive that the session has now. May be asked for in any thread."""
         with self._lock:
             if self._checkpoints is None or self._archive is not self._session.archive:
-                self._end()
+                self._end(wait=False)  # the event loop may be asking
                 self._archive = self._session.archive
                 self._checkpoints = self._made(self._archive)
             return self._checkpoints
@@ -67,7 +67,7 @@ class Safekeeping:
         if self._checkpoints is not None:
             await asyncio.to_thread(self._end)
 
-    def _end(self) -> None:
+    def _end(self, *, wait: bool = True) -> None:
         if self._checkpoints is not None:
-            self._checkpoints.close()
+            self._checkpoints.close(wait=wait)
             self._checkpoints = None

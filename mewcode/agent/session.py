@@ -8,16 +8,18 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mewcode.agent.agent import Agent
 from mewcode.agent.background_work import EXIT_GRACE, BackgroundWork
+from mewcode.agent.context_keeper import ContextKeeper
 from mewcode.agent.continuing import (
     About,
     Archives,
     Opened,
     Resumed,
     Resumption,
-    holds_image,
+    notes_of,
     open_aside,
     open_when_free,
     restored_todos,
@@ -27,7 +29,7 @@ from mewcode.agent.loop import Limits
 from mewcode.agent.model_choice import choose_model
 from mewcode.agent.news import News
 from mewcode.agent.plan_mode import tell_of_mode
-from mewcode.agent.ports import Compactor, Emit, Policy, SessionArchive
+from mewcode.agent.ports import Compactor, Emit, Policy, Prompt, SessionArchive
 from mewcode.agent.run import Run
 from mewcode.agent.safekeeping import Safekeeping
 from mewcode.agent.service_in_use import ServiceInUse
@@ -35,20 +37,21 @@ from mewcode.agent.surroundings import Surroundings
 from mewcode.agent.tool_runner import ToolRunner
 from mewcode.core.access import Mode
 from mewcode.core.errors import MewCodeError, SessionError
-from mewcode.core.events import Notice
+from mewcode.core.events import CompactReport, Notice
 from mewcode.core.message import Image, Message, Usage
 from mewcode.infra.supervisor import TaskScope
 from mewcode.providers.base import Provider
 from mewcode.providers.catalog import Catalog, ModelInfo
 from mewcode.providers.registry import Service
 from mewcode.providers.retry import RetryPolicy
-from mewcode.sessions.record import Totals, reads_record, state_record, usage_record
+from mewcode.sessions.record import Totals, reads_records, state_record, usage_record
 from mewcode.sessions.settings import SessionSettings
 from mewcode.tools.read_table import ReadTable
 
-_LOG = logging.getLogger("mewcode.session")
+if TYPE_CHECKING:
+    from mewcode.context.parts import Parts
 
-_READS_OF_A_RECORD = 200
+_LOG = logging.getLogger("mewcode.session")
 
 
 class Session:
@@ -57,7 +60,7 @@ class Session:
     ``around`` is what it was started in, ``service`` the one it talks to; ``service_changed`` is told of
     another. ``known_models``: names that the services have listed so far, for completion.
     ``find_model`` gives a model's facts by name, ``archives`` other archives for `clear`, `resume` and
-    `fork`, ``build_system`` renders the system prompt for a model's name and a session's. ``opened`` is the
+    `fork`, ``prompt`` makes the system prompt for a model's name and a session's. ``opened`` is the
     session that is continued from the start on, ``model`` is for a new one. ``resumed``: what is to be told
     of the session that was continued last, None for a new one.
     """
@@ -71,7 +74,7 @@ class Session:
         policy: Policy,
         catalog: Catalog,
         find_model: Callable[[str], ModelInfo],
-        build_system: Callable[[str, str], tuple[str, ...]],
+        prompt: Prompt,
         work: BackgroundWork,
         archives: Archives,
         compactor: Compactor,
@@ -98,10 +101,10 @@ class Session:
         self._on_saving: Callable[[str | None], None] | None = None
         self._catalog = catalog
         self._find_model = find_model
-        self._build_system = build_system
+        self.prompt = prompt
         self.work = work
         self._archives = archives
-        self._compactor = compactor
+        self.keeper = ContextKeeper(self, compactor)
         self.settings = settings
         self._limits = limits
         self._retry = retry
@@ -116,16 +119,16 @@ class Session:
                 self._take_model(model)
         else:
             self._take_over(opened)
-            self.notices += self._notes_of(opened)
+            self.notices += notes_of(opened, self.model)
         tell_of_mode(self.agent, policy.mode)
 
     def _take_model(self, name: str) -> None:
         self.agent.model = self._find_model(name)
         self.tools.session.vision = self.agent.model.vision
 
-    def _agent(self, loaded: Sequence[Message], used: Totals | None) -> Agent:
+    def _agent(self, loaded: Sequence[Message], used: Totals | None, turns: int = 0) -> Agent:
         self.archive.on_state = self._saving_changed
-        conversation = Conversation(self.archive, loaded)
+        conversation = Conversation(self.archive, loaded, turns)
         if used is not None:
             conversation.usage.update(used.models)
         self._recorded = dict(conversation.usage)
@@ -139,6 +142,7 @@ class Session:
             retry=self._retry,
             prepare=self._before_turn,
             finish=self._after_turn,
+            keeper=self.keeper,
         )
 
     @property
@@ -180,20 +184,19 @@ class Session:
     def mode(self) -> Mode:
         return self.policy.mode
 
-    async def prepare(self) -> None:
-        """Settles what the first request needs: the model, where none was named, the system prompt, and that
-        a continued conversation fits the model's window. Each turn does so itself; a front end may, to know
-        earlier. Raises `ProviderError` and `NotConfigured`."""
+    async def prepare(self, emit: Emit | None = None, *, fits: bool = True) -> None:
+        """Settles what the first request needs: the model, where none was named, the system prompt, and with
+        ``fits`` that a continued conversation fits the model's window, which may take a request. Each turn
+        does so itself; a front end may, to know earlier. Raises `ProviderError` and `NotConfigured`."""
         if not self.agent.model.name:
             self._take_model(await choose_model(self.provider, self._catalog))
         if not self.agent.system:
-            self.agent.system = self._build_system(self.agent.model.name, self.id)
-        if self.resumption is not None:
-            window = self.agent.model.context_window
-            await self.resumption.fit(self.agent.conversation, window, self._compactor)
+            self.agent.system = self.prompt.build(self.agent.model.name, self.id)
+        if self.resumption is not None and fits:
+            await self.keeper.fit(self.resumption, emit)
 
     async def _before_turn(self, emit: Emit) -> None:
-        await self.prepare()
+        await self.prepare(emit)
         await self.news.tell(self.agent)
         if self.resumption is None:
             return
@@ -205,8 +208,8 @@ class Session:
 
     def _after_turn(self) -> None:
         """Keeps what the model has read in this turn, so that a continued session knows it."""
-        while changes := self.tools.session.reads.take_changes(_READS_OF_A_RECORD):
-            self.archive.append_record(reads_record(changes, ts=time.time()))
+        for record in reads_records(self.tools.session.reads.take_changes(), ts=time.time()):
+            self.archive.append_record(record)
         self.work.turn_ended(self)
 
     async def warm(self) -> None:
@@ -274,14 +277,16 @@ class Session:
         self.tools.session.todos.clear()
         self.tools.session.reads = ReadTable()
 
-    async def resume(self, folder: Path, *, wait: float = 0.0, fork: bool = False) -> Resumed:
+    async def resume(
+        self, folder: Path, *, wait: float = 0.0, fork: bool = False, emit: Emit | None = None
+    ) -> Resumed:
         """Ends this conversation and continues the session in ``folder``, with its model, mode, service, list
         of steps and table of read files; with ``fork`` a new session that begins with all of it, whoever
         holds it. Called between turns: raises RuntimeError while one runs.
 
         Waits up to ``wait`` seconds for a session that another process holds, then raises `SessionBusy`;
         `SessionError` where it cannot be continued, `ProviderError` where it cannot be made to fit the
-        model's window. Where the session could not be opened, this one goes on as if nothing had been asked.
+        model's window, of which ``emit`` is told. Where it could not be opened, this one goes on as it was.
         """
         self._check_between_turns()
         if folder.resolve() == self.archive.folder.resolve():
@@ -291,9 +296,9 @@ class Session:
         self._leave()
         self._take_over(opened)
         tell_of_mode(self.agent, self.mode)
-        notes = self._notes_of(opened)
+        notes = notes_of(opened, self.model)
         if self.agent.model.name:
-            await self.prepare()
+            await self.prepare(emit)
         left_out = self.resumption.take_left_out() if self.resumption is not None else ""
         return replace(Resumed.of(opened), notes=notes, left_out=left_out)
 
@@ -307,9 +312,9 @@ class Session:
         if not self.archive.flush():
             raise SessionError(f"this session cannot be forked: it is {self.archive.failing}")
         old, at = self.archive, self.archive.head
-        used = Totals(self.usage_by_model, self.agent.cost_usd)
+        used, turns = Totals(self.usage_by_model, self.agent.cost_usd), self.agent.conversation.sure_turns
         forked = await open_aside(
-            lambda: self._archives.fork(old.folder, at, used, **self._about()), SessionArchive.close
+            lambda: self._archives.fork(old.folder, at, used, turns, **self._about()), SessionArchive.close
         )
         self._check_between_turns(forked)
         self._leave()
@@ -341,17 +346,12 @@ class Session:
         if opened.service is not None and opened.service != self.service:
             self.in_use.turn_to(opened.service)
         self.policy.mode = opened.mode
-        self.agent = self._agent(loaded.messages, loaded.totals)
+        self.agent = self._agent(loaded.messages, loaded.totals, loaded.sure_turns)
         if opened.model:
             self._take_model(opened.model)
         self.tools.session.todos[:] = restored_todos(loaded.messages)
         self.tools.session.reads = ReadTable.restore(loaded.reads)
         self.resumption = Resumption.begin(opened, self.settings, self.around)
-
-    def _notes_of(self, opened: Opened) -> tuple[str, ...]:
-        if self.model.vision or not holds_image(opened.loaded.messages):
-            return opened.notes
-        return (*opened.notes, "this session holds images, which the model does not take; it is told so")
 
     def find_model(self, name: str) -> ModelInfo:
         """What is known of a model."""
@@ -359,11 +359,16 @@ class Session:
 
     @property
     def context_tokens(self) -> int:
-        """Tokens of the conversation as the last answer reported them; 0 before the first."""
-        for message in reversed(self.agent.conversation.messages):
-            if message.usage is not None:
-                return message.usage.context_tokens
-        return 0
+        """Tokens of the next request, as far as is known; 0 before the first. Takes microseconds."""
+        return self.keeper.used if self.agent.conversation.messages else 0
+
+    def measure(self) -> Parts:
+        """What fills the model's window; makes no request. Takes time in proportion to the messages."""
+        return self.keeper.measure()
+
+    async def compact(self, keep: str, emit: Emit) -> CompactReport:
+        """See `ContextKeeper.compact`."""
+        return await self.keeper.compact(keep, emit)
 
     @property
     def usage_by_model(self) -> dict[str, Usage]:
@@ -373,9 +378,8 @@ class Session:
         usage = self.agent.conversation.usage
         if usage != self._recorded:
             self._recorded = dict(usage)
-            self.archive.append_record(
-                usage_record(Totals(dict(usage), self.agent.cost_usd), ts=time.time()), sync=True
-            )
+            totals, turns = Totals(dict(usage), self.agent.cost_usd), self.agent.conversation.sure_turns
+            self.archive.append_record(usage_record(totals, ts=time.time(), turns=turns), sync=True)
 
     async def aclose(self) -> None:
         """Saves, ends children and background work, lets go of the session. May be called once."""

@@ -1,5 +1,5 @@
-"""A side call: one question to the model beside the conversation, for a title or a brief. No tool is offered,
-nothing of it is kept, and nobody waits for it.
+"""A side call: one question to the model beside the conversation, for a title, a brief or a summary. No tool
+is offered, and nothing of it is kept.
 
 It goes to the small model where one is set, with little thought and a short answer. No temperature is sent:
 some models refuse one, and none of these answers needs it. What it used is counted with the session's
@@ -19,6 +19,7 @@ from mewcode.agent.model_step import model_step
 from mewcode.core.errors import StreamBroken
 from mewcode.core.events import AgentEvent
 from mewcode.core.message import Text, Usage
+from mewcode.core.stream import StopReason
 from mewcode.providers.base import ModelRequest, Provider
 from mewcode.providers.catalog import ModelInfo
 from mewcode.providers.retry import RetryPolicy
@@ -50,22 +51,39 @@ async def side_call(
 
     Raises `ProviderError`, also where ``limit`` seconds were not enough.
     """
-    small = msgspec.structs.replace(model, max_output=min(model.max_output, MOST_OUTPUT))
+    whole, _ = await side_answer(provider, model, system, text, count, retry=retry, limit=limit)
+    answer = plain_answer(whole)
+    if not answer:
+        raise StreamBroken("the answer was empty", "It is left out.")
+    return answer
+
+
+async def side_answer(
+    provider: Provider,
+    model: ModelInfo,
+    system: str,
+    text: str,
+    count: Callable[[str, Usage], None],
+    *,
+    retry: RetryPolicy = _RETRY,
+    limit: float = TIME_LIMIT,
+    most_output: int = MOST_OUTPUT,
+) -> tuple[str, StopReason]:
+    """As `side_call`: the answer's text as it is (it may hold fences of its own, or be empty), and why it
+    ended. ``most_output``: tokens of it, thought included."""
+    small = msgspec.structs.replace(model, max_output=min(model.max_output, most_output))
     asked = new_message("user", (Text(text),), "user")
     apart = Conversation(NoArchive(), (asked,))
     request = ModelRequest(small, (system,), (asked,), effort="low")
     try:
         async with asyncio.timeout(limit):
-            message, _ = await model_step(provider, request, apart, _say_nothing, retry)
+            message, reason = await model_step(provider, request, apart, _say_nothing, retry)
     except TimeoutError:
         raise StreamBroken(f"no answer within {limit:g} s", "It is left out.") from None
     finally:
         for name, usage in apart.usage.items():
             count(name, usage)
-    answer = plain_answer(message.text)
-    if not answer:
-        raise StreamBroken("the answer was empty", "It is left out.")
-    return answer
+    return message.text, reason
 
 
 def _say_nothing(event: AgentEvent) -> None:
@@ -80,9 +98,3 @@ def plain_answer(text: str) -> str:
     if fenced and fenced[1].strip():
         text = fenced[1]
     return text.strip()
-
-
-def fenced_data(name: str, text: str) -> str:
-    """``text`` between tags of this name, none of which it can close itself."""
-    inside = re.sub(rf"<(?=\s*/\s*{re.escape(name)})", "&lt;", text, flags=re.IGNORECASE)
-    return f"<{name}>\n{inside}\n</{name}>"

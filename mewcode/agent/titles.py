@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from mewcode.agent.side_call import fenced_data
 from mewcode.core.codec import decode_json
 from mewcode.core.message import Message
+from mewcode.infra.fence import fenced_data
 from mewcode.infra.redact import redact
 from mewcode.infra.terminal_text import safe_line
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mewcode.agent.conversation import Conversation, new_message
-from mewcode.agent.offload import is_too_long, put_aside
+from mewcode.agent.offload import StepRoom, put_aside
 from mewcode.agent.ports import Emit, Person, Policy, RuleKeeper
 from mewcode.core.access import Access, ReadAccess, Verdict, WriteAccess
 from mewcode.core.errors import ToolError
@@ -208,6 +208,7 @@ class ToolStep:
         self.unusable = 0
         self.denied = False
         self.touched: set[Path] = set()
+        self._room = StepRoom()
 
     async def answer(self, call: ToolCall) -> None:
         """Runs one call and adds its result; once the user has stopped the turn, nothing more runs."""
@@ -231,7 +232,7 @@ class ToolStep:
     async def _end(self, call: ToolCall, outcome: ToolOutcome, seconds: float) -> None:
         """Adds the result, one that is too long for the conversation once its whole text is kept."""
         tool = self._runner.registry.get(call.name)
-        if (tool is not None and tool.pages) or not is_too_long(outcome):
+        if self._room.has_for(outcome, pages=tool is not None and tool.pages):
             self._finish(call, outcome, seconds)
             return
         loop = asyncio.get_running_loop()
@@ -296,6 +297,7 @@ class ToolStep:
             self._emit(ToolStarted(call.id, call.name, self._summaries.get(call.id, ""), call.args))
 
     def _finish(self, call: ToolCall, outcome: ToolOutcome, seconds: float) -> None:
+        self._room.take(outcome)
         self._start(call)
         self._answered.add(call.id)
         self._emit(ToolEnded(call.id, call.name, outcome, seconds))

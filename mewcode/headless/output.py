@@ -8,9 +8,19 @@ from typing import Any, Protocol, TextIO
 
 import msgspec
 
+from mewcode.context.words import room_words
 from mewcode.core.codec import clean_text, encode_json
 from mewcode.core.errors import MewCodeError
-from mewcode.core.events import AgentEvent, Notice, RetryScheduled, RunResult, TurnEnded
+from mewcode.core.events import (
+    AgentEvent,
+    Compacted,
+    CompactionFailed,
+    Notice,
+    Pruned,
+    RetryScheduled,
+    RunResult,
+    TurnEnded,
+)
 from mewcode.core.message import Usage
 from mewcode.infra.terminal_text import safe_text
 from mewcode.options import OutputFormat
@@ -62,7 +72,7 @@ class TextOutput:
         text = clean_text(result.text)
         if text:
             shown = safe_text(text) if self._out.isatty() else text
-            _deliver(self._out, shown if shown.endswith("\n") else shown + "\n")
+            write_text(self._out, shown if shown.endswith("\n") else shown + "\n")
         if result.error:
             self._err.write(f"mewcode: {safe_text(result.error)}\n")
             if result.hint:
@@ -134,10 +144,11 @@ def failure_object(message: str, session_id: str = "") -> dict[str, Any]:
 
 def write_line(out: TextIO, value: Any) -> None:
     """Writes ``value`` as one line of JSON, at once. Raises as the methods of `Output` do."""
-    _deliver(out, encode_json(value).decode("utf-8") + "\n")
+    write_text(out, encode_json(value).decode("utf-8") + "\n")
 
 
-def _deliver(out: TextIO, text: str) -> None:
+def write_text(out: TextIO, text: str) -> None:
+    """Writes ``text`` as it is, at once. Raises as the methods of `Output` do."""
     try:
         out.write(text)
         out.flush()
@@ -161,6 +172,8 @@ def tell(event: AgentEvent, err: TextIO) -> None:
             f"mewcode: {safe_text(event.reason)}; attempt {event.attempt} of {event.max_attempts} "
             f"in {event.delay:.0f} s\n"
         )
+    elif isinstance(event, Pruned | Compacted | CompactionFailed):
+        err.write(f"mewcode: {safe_text(room_words(event))}\n")
 
 
 def make_output(kind: OutputFormat) -> Output:

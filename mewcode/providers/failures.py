@@ -20,8 +20,9 @@ from mewcode.core.errors import (
 from mewcode.infra.terminal_text import safe_line
 
 _TOO_LONG = re.compile(
-    r"prompt (?:\(\d+ tokens\) )?is too long|context[_ ]length[_ ]exceeded|maximum context length|context window"
-    r"|exceeds? (?:the )?(?:model'?s |available )?(?:max|context)|input is too long|too many (?:input )?tokens",
+    r"prompt (?:\(\d+ tokens\) )?is too long|input is too long|too many (?:input )?tokens"
+    r"|context[_ ]length[_ ]exceeded|maximum context length|context window"
+    r"|exceeds? (?:the )?(?:model'?s |available )?(?:max|context)",
     re.IGNORECASE,
 )
 
@@ -37,7 +38,9 @@ _LIMIT = (
 _SENT = (
     re.compile(rf"{_NUMBER} (?:tokens? |\+ \d+ )?>"),
     re.compile(rf"(?:request|prompt|tokens|token count) \({_NUMBER}", re.IGNORECASE),
-    re.compile(rf"(?:requested|resulted in|contains?|has)(?: over| about| at least)? {_NUMBER}", re.IGNORECASE),
+    re.compile(
+        rf"(?:requested|resulted in|contains?|has)(?: over| about| at least)? {_NUMBER}", re.IGNORECASE
+    ),
     re.compile(rf'"n_prompt_tokens"\D{{1,5}}{_NUMBER}'),
 )
 _MOST_TOKENS = 100_000_000
@@ -104,7 +107,7 @@ def error_in_stream(payload: object) -> ProviderError:
         return _no_credit(said, 402)
     is_too_long = _TOO_LONG.search(said) or _TOO_LONG_FOR_SERVER.search(f"{kind} {said}")
     if is_too_long or "context_length" in kind:
-        return _too_long(said, 0, encode_json(error).decode("utf-8", "replace")[:20_000])
+        return _too_long(said, 0, encode_json(error)[:20_000].decode("utf-8", "replace"))
     if "rate" in kind or "429" in kind:
         return RateLimited(f"the model's service limits requests: {said}", "Wait a little.", status=429)
     if any(word in kind for word in ("overloaded", "api_error", "server", "timeout", "500", "502", "503")):
@@ -121,7 +124,7 @@ def error_in_stream(payload: object) -> ProviderError:
 def _too_long(said: str, status: int, details: str = "") -> ProviderError:
     return PromptTooLong(
         f"the conversation is too long for the model: {said}",
-        "Sum it up with /compact, go back with /rewind, start a new one with /clear, or choose a model with a "
+        "Sum it up with /compact, go back with /rewind, begin anew with /clear, or choose a model with a "
         "larger window with /model.",
         status=status,
         tokens=_figure(_SENT, said, details),

@@ -116,8 +116,10 @@ class EncodedHistory:
         """The groups that are as they were, and the one after them, which may have grown."""
         if about != self._about:
             return [], [], None
-        same = list(map(is_, self._messages, messages))
-        known = same.index(False) if False in same else len(same)
+        known = len(self._messages)
+        if known > len(messages) or not all(map(is_, self._messages, messages)):
+            same = list(map(is_, self._messages, messages))
+            known = same.index(False) if False in same else len(same)
         # A group is as it was only where the message that follows it, and so ends it, is the same as well.
         count = bisect_left(self._groups, known, key=lambda group: group.end)
         after = (self._groups[count], self._encoded[count]) if count < len(self._groups) else None
@@ -135,7 +137,8 @@ def encode_body(body: Mapping[str, object], messages: Sequence[bytes]) -> bytes:
         pieces += (b",", encode_json(key), b":")
         if key == "messages":
             # Not joined by themselves: there may be many megabytes to copy, and once is enough.
-            listed = [piece for message in messages for piece in (b",", message)]
+            listed = [b","] * (2 * len(messages))
+            listed[1::2] = messages
             listed[:1] = (b"[",)
             pieces += listed
             pieces.append(b"]")

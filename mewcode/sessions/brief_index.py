@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mewcode.infra.atomic import write_atomic
+from mewcode.sessions.append_file import CAREFUL
 
 INDEX_FILE = "briefs.local.index"
 """Beside the folder of sessions, which holds sessions only; version control leaves out ``*.local.*``."""
@@ -29,7 +30,7 @@ _LOG = logging.getLogger("mewcode.sessions")
 
 def indexed_names(sessions_dir: Path, read: int = _READ) -> tuple[list[str], bool]:
     """The names at the index's end, the newest session first, and whether these are all that it has."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags = os.O_RDONLY | CAREFUL
     try:
         descriptor = os.open(sessions_dir.parent / INDEX_FILE, flags)
     except OSError:
@@ -54,7 +55,7 @@ def note_names(sessions_dir: Path, names: Iterable[str]) -> None:
     path = sessions_dir.parent / INDEX_FILE
     lines = "".join(f"{name}\n" for name in names if re.fullmatch(NAME, name)).encode()
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
-    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags |= CAREFUL
     try:
         descriptor = os.open(path, flags, 0o600)
         try:

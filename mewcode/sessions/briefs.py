@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from mewcode.infra.terminal_text import safe_line
-from mewcode.sessions.append_file import CONVERSATION
+from mewcode.sessions.append_file import CAREFUL, CONVERSATION
 from mewcode.sessions.brief_index import NAME, STAMP, indexed_names, note_names
 from mewcode.sessions.labels import add_label
 from mewcode.sessions.plain import number
@@ -141,7 +141,7 @@ def _session_record(head: bytes) -> dict[str, Any]:
 def read_ends(folder: Path, head: int = _HEAD, tail: int = _TAIL) -> tuple[bytes, bytes]:
     """The first and the last bytes of a session's file; a small file is all in both. Empty where it cannot be
     read. A link is not followed, and what is no file not waited for."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags = os.O_RDONLY | CAREFUL
     try:
         descriptor = os.open(folder / CONVERSATION, flags)
     except OSError:
@@ -162,22 +162,25 @@ def read_ends(folder: Path, head: int = _HEAD, tail: int = _TAIL) -> tuple[bytes
 
 def labels_in(piece: bytes, before: float = float("inf")) -> Iterator[dict[str, Any]]:
     """The titles and briefs in a piece of a file, the last first, of those written before a moment."""
-    end = len(piece)
-    while (place := max(piece.rfind(mark, 0, end) for mark in _LABELS)) >= 0:
+    places = {mark: piece.rfind(mark) for mark in _LABELS}
+    while (place := max(places.values())) >= 0:
         start = piece.rfind(b"\n", 0, place) + 1
         stop = piece.find(b"\n", place)
         record = decode_line(piece[start : stop if stop >= 0 else len(piece)])
         is_label = isinstance(record, dict) and record.get("type") in ("brief", "title")
         if isinstance(record, dict) and is_label and number(record.get("ts")) < before:
             yield record
-        end = start
+        # Each is looked for only behind where it was found: a piece made of one of them stays cheap.
+        places = {mark: piece.rfind(mark, 0, start) if at >= start else at for mark, at in places.items()}
 
 
 def _brief_of(folder: Path, before: float, is_ours: IsOurs) -> SessionBrief | None:
     head, tail = read_ends(folder)
+    if _LABELS[0] not in tail or not is_ours(folder.name, str(_session_record(head).get("seal") or "")):
+        return None
     labels = list(labels_in(tail, before))
     record = next((label for label in labels if label["type"] == "brief"), None)
-    if record is None or not is_ours(folder.name, str(_session_record(head).get("seal") or "")):
+    if record is None:
         return None
     words, by = record.get("text"), record.get("by")
     text = safe_line(words[:_TEXT_LIMIT], _TEXT_LIMIT) if isinstance(words, str) else ""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mewcode.infra.paths import Places
-from mewcode.sessions.catalog_entry import CatalogEntry, Hit
+from mewcode.sessions.catalog_entry import CatalogEntry, Found, Hit
 from mewcode.sessions.catalog_list import known_entries
 from mewcode.sessions.workspaces import Workspace, cache_path, known_roots, work_trees, workspace_of
 
@@ -84,16 +84,19 @@ class SessionBrowser:
 
             catalog.run(take, stop, stepped)
 
-    def search(self, query: str, scope: str, stop: Callable[[], bool]) -> list[Hit]:
-        """The messages that hold the query: ``"words"`` as a phrase, words in any order, or ``re:pattern``
-        (see `regex_search`). Of what the catalogue does not know yet, only ``re:`` finds something. Raises
-        SessionError for a pattern that makes no sense."""
+    def search(self, query: str, scope: str, stop: Callable[[], bool]) -> Found:
+        """The messages that hold the query, at most 100: ``"words"`` as a phrase, words in any order, or
+        ``re:pattern`` (see `regex_search`). Of what the catalogue does not know yet, only ``re:`` finds
+        something. Raises SessionError for a pattern that makes no sense."""
         workspaces = workspaces_in(self._places, scope)
         if query.startswith(REGEX):
             from mewcode.sessions.regex_search import regex_search
 
             pattern = query.removeprefix(REGEX).strip()
-            return regex_search(pattern, newest_folders(workspaces), _MOST_HITS, stop).hits if pattern else []
+            if not pattern:
+                return Found([])
+            by_regex = regex_search(pattern, newest_folders(workspaces), _MOST_HITS + 1, stop)
+            return _bounded(by_regex.hits, by_regex.is_complete)
         from mewcode.sessions.catalog_search import search
 
         hits: list[Hit] = []
@@ -101,8 +104,8 @@ class SessionBrowser:
             if stop() or not workspace.sessions_dir.is_dir():
                 continue
             with closing(open_catalog(workspace)) as catalog:
-                hits += catalog.attempt(lambda found: search(found, query, _MOST_HITS, stop))
-        return hits[:_MOST_HITS]
+                hits += catalog.attempt(lambda found: search(found, query, _MOST_HITS + 1, stop))
+        return _bounded(hits)
 
     def rename(self, entry: CatalogEntry, title: str) -> None:
         """Gives the session a title; an empty one takes the user's own back. Raises SessionError."""
@@ -160,6 +163,10 @@ class _Throttle:
         self._work()
         ended = time.monotonic()
         self._next = ended + max(_PAUSE, _BUSY_SHARE * (ended - began))
+
+
+def _bounded(hits: list[Hit], is_complete: bool = True) -> Found:
+    return Found(hits[:_MOST_HITS], is_complete and len(hits) <= _MOST_HITS)
 
 
 def workspaces_in(places: Places, scope: str) -> list[Workspace]:

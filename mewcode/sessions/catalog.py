@@ -22,7 +22,7 @@ from mewcode.infra.sqlite import discard_cache, is_damage, open_cache, open_in_m
 from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.sessions.catalog_entry import CatalogEntry, decode_entries, encode_entry, with_titles
 from mewcode.sessions.catalog_fold import IndexedMessage, SessionState, fold_line, records_in
-from mewcode.sessions.catalog_glance import glance, open_conversation
+from mewcode.sessions.catalog_glance import glance, lines_in, open_conversation
 from mewcode.sessions.catalog_list import VERSION
 from mewcode.sessions.find import scan_sessions
 from mewcode.sessions.search_text import index_text
@@ -310,12 +310,12 @@ class Catalog:
             return not key or found.fetchone() is None
 
         start = cursor
-        while line := stream.readline():
+        for line, length in lines_in(stream):
             if not line.endswith(b"\n") and records_in(line, is_first=state.lines == 0)[1]:
                 return cursor, True  # half a line: the rest may come
             for message in fold_line(state, line, is_new):
-                self._insert(num, message, cursor, len(line))
-            cursor += len(line)
+                self._insert(num, message, cursor, length)
+            cursor += length
             if cursor - start >= _STEP_BYTES:
                 return cursor, False
         return cursor, True

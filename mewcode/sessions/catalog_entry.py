@@ -62,6 +62,13 @@ class Hit(msgspec.Struct, frozen=True):
     marks: tuple[tuple[int, int], ...] = ()
 
 
+class Found(msgspec.Struct, frozen=True):
+    """What a search found. ``is_complete``: nothing was left out, neither for number nor for time."""
+
+    hits: list[Hit]
+    is_complete: bool = True
+
+
 def entry_fields(entry: CatalogEntry) -> dict[str, Any]:
     """An entry as scripts are given it."""
     fields = msgspec.structs.asdict(entry)

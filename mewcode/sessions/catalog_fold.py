@@ -10,6 +10,7 @@ import msgspec
 
 from mewcode.core.message import Text, Usage
 from mewcode.infra.terminal_text import safe_line, safe_text
+from mewcode.sessions.earlier import count_of
 from mewcode.sessions.plain import number
 from mewcode.sessions.record import LABEL_TYPES, WireMessage, decode_line, totals_of
 from mewcode.sessions.salvage import UNPARSABLE, salvage
@@ -21,14 +22,17 @@ BRIEF_LIMIT = 2_000
 """Characters of a brief that count."""
 _TEXT_LIMIT = 200_000
 """Characters of one message that are indexed: what is longer is a dump, and its beginning says of what."""
+_MOST_TAGS = 100
+"""Tags of a session that count: all are held with each entry of the list."""
 _BOM = b"\xef\xbb\xbf"
 
 
 class SessionState(msgspec.Struct):
     """All that the lines so far say. ``title``: the user's own, ``auto``: a model's, "" for none. ``models``,
-    ``cost_usd``: the last totals; ``used``: tokens of what came after; ``carried_*``: what of the totals was
-    used by the session that this one was forked off. ``broken``: lines that are none. ``named``: the model
-    that an assistant's record without one inherits. ``brief_ts``: Unix time of the brief."""
+    ``cost_usd``: the last totals; ``used``: tokens of what came after; ``carried_*``: what of that
+    and of the turns was the session's that this one was forked off. ``broken``: lines that are none.
+    ``named``: the model that an assistant's record without one inherits. ``brief_ts``: Unix time of the
+    brief."""
 
     title: str = ""
     auto: str = ""
@@ -48,6 +52,7 @@ class SessionState(msgspec.Struct):
     cost_usd: float | None = 0.0
     carried_tokens: int = 0
     carried_cost: float = 0.0
+    carried_turns: int = 0
     brief: str = ""
     brief_ts: float = 0.0
     lines: int = 0
@@ -72,7 +77,8 @@ class SessionState(msgspec.Struct):
 
 class IndexedMessage(msgspec.Struct, frozen=True):
     """``id``: the message's own, may be empty. ``key``: the same for the same message. ``turn``: the number
-    of the user's message that it belongs to, counted from 1 in file order; 0 before the first."""
+    of the user's message that it belongs to, counted from 1 in file order, in a fork from where it left off;
+    0 before the first."""
 
     id: str
     key: int
@@ -109,7 +115,8 @@ def fold_line(state: SessionState, line: bytes, is_new: Callable[[int], bool]) -
             _message(state, record)
             # A reminder is the program's words, not the conversation's.
             text = "" if record.origin == "reminder" else message_text(record)
-            yield IndexedMessage(record.id, key, state.turns, record.role, record.ts, text)
+            turn = state.carried_turns + state.turns
+            yield IndexedMessage(record.id, key, turn, record.role, record.ts, text)
 
 
 def message_key(wire: WireMessage) -> int:
@@ -198,6 +205,7 @@ def _totals(state: SessionState, record: dict[str, Any]) -> None:
     if record.get("carried") is True:
         state.carried_tokens = sum(usage.context_tokens for usage in totals.models.values())
         state.carried_cost = totals.cost_usd or 0.0
+        state.carried_turns = count_of(record.get("turns"))
 
 
 def _label(state: SessionState, record: dict[str, Any]) -> None:
@@ -214,7 +222,8 @@ def _label(state: SessionState, record: dict[str, Any]) -> None:
         state.brief_ts = number(record.get("ts"))
     else:
         removed, added = _tags(record.get("remove")), _tags(record.get("add"))
-        state.tags = list(dict.fromkeys([tag for tag in state.tags if tag not in removed] + added))
+        tags = dict.fromkeys([tag for tag in state.tags if tag not in removed] + added)
+        state.tags = list(tags)[:_MOST_TAGS]
 
 
 def label_text(value: Any) -> str:

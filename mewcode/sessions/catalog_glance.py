@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from mewcode.sessions.append_file import CONVERSATION
+from mewcode.sessions.append_file import CAREFUL, CONVERSATION
 from mewcode.sessions.catalog_fold import SessionState, fold_line
 
+LONGEST = 128 << 20
+"""Bytes of a line that are read: no service takes so much, and a file from elsewhere may be one line."""
 _PIECE = 32 << 10
 """Bytes at the beginning and at the end."""
 
 
 def open_conversation(folder: Path) -> BinaryIO:
     """The session's file, to be read; never one that a link leads to. Raises OSError."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags = os.O_RDONLY | CAREFUL
     return open(os.open(folder / CONVERSATION, flags), "rb")
+
+
+def lines_in(stream: BinaryIO) -> Iterator[tuple[bytes, int]]:
+    """The lines from here on, each with its bytes. One that is longer than `LONGEST` comes as an empty line,
+    or where it has no end as a beginning, which is no record."""
+    while line := stream.readline(LONGEST):
+        size = len(line)
+        if size == LONGEST and not line.endswith(b"\n"):
+            line = line[:1]
+            while rest := stream.readline(_PIECE):
+                size += len(rest)
+                if rest.endswith(b"\n"):
+                    line = b"\n"
+                    break
+        yield line, size
 
 
 def glance(folder: Path) -> SessionState:

@@ -13,7 +13,7 @@ from mewcode.core.codec import clean_text
 from mewcode.sessions.catalog_entry import CatalogEntry, decode_entries, with_titles
 from mewcode.sessions.workspaces import Workspace, cache_path
 
-VERSION = 2
+VERSION = 3
 """Of the catalogue's schema. A cache of another version is made anew."""
 _WAIT_SECONDS = 0.02
 """How long a cache that another process holds is waited for: readers hardly ever need to."""
@@ -38,8 +38,10 @@ def known_entries(workspace: Workspace) -> list[CatalogEntry]:
 
 
 def _names(sessions_dir: Path) -> set[str]:
+    """The names of folders. A link to one is none: it may lead anywhere."""
     try:
-        return set(os.listdir(sessions_dir))
+        with os.scandir(sessions_dir) as entries:
+            return {entry.name for entry in entries if entry.is_dir(follow_symlinks=False)}
     except OSError:  # no folder yet, or none that may be read: no sessions either way
         return set()
 

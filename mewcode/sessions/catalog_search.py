@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from mewcode.infra.terminal_text import safe_text
-from mewcode.sessions.append_file import CONVERSATION
+from mewcode.sessions.append_file import CAREFUL, CONVERSATION
 from mewcode.sessions.catalog import Catalog
 from mewcode.sessions.catalog_entry import Hit
 from mewcode.sessions.catalog_fold import message_key, message_text, records_in
@@ -114,7 +114,7 @@ def _hit(catalog: Catalog, row: _Row, terms: list[Term]) -> Hit | None:
 def _text_at(path: Path, start: int, length: int, key: int) -> str | None:
     """The words of the message that stands there, None where the file has changed since."""
     try:
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as stream:
+        with open(os.open(path, os.O_RDONLY | CAREFUL), "rb") as stream:
             stream.seek(start)
             line = stream.read(length)
     except OSError:  # deleted or locked away meanwhile

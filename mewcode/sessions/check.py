@@ -11,7 +11,7 @@ import msgspec
 
 from mewcode.core.errors import SessionBusy, SessionError
 from mewcode.infra.atomic import sync_dir, temporary_name
-from mewcode.sessions.append_file import CONVERSATION, AppendFile, FileCalls
+from mewcode.sessions.append_file import CAREFUL, CONVERSATION, AppendFile, FileCalls
 from mewcode.sessions.lock import SessionLock
 from mewcode.sessions.reader import load_history, load_session
 from mewcode.sessions.record import UNKNOWN_TYPE, decode_line
@@ -70,7 +70,7 @@ def repair_file(folder: Path, *, now: float) -> Path | None:
     except OSError as error:
         raise _failed(folder, error) from error
     try:
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as old:
+        with open(os.open(path, os.O_RDONLY | CAREFUL), "rb") as old:
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as new:
                 is_changed = _copy_sound(old, new)
                 new.flush()

@@ -22,6 +22,8 @@ from mewcode.sessions.append_file import AppendFile, FileCalls
 
 _LONGEST_LINE = 1 << 20
 """Bytes; a path has 4,096 at most, a link's target likewise."""
+_MODES = 0o7777
+"""The largest permission bits there are."""
 
 Kind = Literal["file", "link", "absent", "commit", "unknown"]
 
@@ -173,9 +175,18 @@ def _decode(line: bytes) -> Entry | None:
     try:
         entry = msgspec.convert(decode_json(line), Entry)
         path = path_of(entry)
-    except (ValueError, msgspec.ValidationError):
+    except (ValueError, RecursionError, msgspec.ValidationError):
         return None
-    needs_path = entry.type in ("before", "after")
-    if needs_path and (entry.state is None or not os.path.isabs(path) or "\0" in path):
+    if entry.type in ("before", "after") and not (_is_plain(path) and _is_possible(entry.state)):
         return None
     return entry
+
+
+def _is_plain(path: str) -> bool:
+    """Whether the path names a place as it is: with ``..`` in it, it could seem to lie where it does not."""
+    is_normal = os.path.normpath(path) == (path.rstrip("/") or "/")
+    return os.path.isabs(path) and "\0" not in path and is_normal
+
+
+def _is_possible(state: FileState | None) -> bool:
+    return state is not None and 0 <= state.mode <= _MODES and "\0" not in state.target + state.folder

@@ -19,6 +19,9 @@ from mewcode.sessions.append_file import FileCalls
 from mewcode.sessions.checkpoint_log import CheckpointLog, Entry, FileState, path_fields, path_of
 from mewcode.sessions.checkpoint_store import MOST_BYTES, CheckpointStore, observe
 
+NOT_KEPT = "it could not be kept: "
+"""What `FileState.why` begins with where the disk refused a content."""
+
 
 class Change(msgspec.Struct, frozen=True):
     """A file that was changed since some point. ``before``: what it was then. ``after``: what the last change
@@ -104,7 +107,7 @@ class Checkpoints:
             try:
                 state = observe(path, store, durable=durable)
             except OSError as error:
-                state = FileState("unknown", why=f"it could not be kept: {error.strerror or error}")
+                state = FileState("unknown", why=f"{NOT_KEPT}{error.strerror or error}")
             self._add("before", path, state, turn=turn)
             self._make_room(turn)
             return state
@@ -137,7 +140,7 @@ class Checkpoints:
             try:
                 state = observe(path, self.store)
             except OSError as error:
-                state = FileState("unknown", why=f"it could not be kept: {error.strerror or error}")
+                state = FileState("unknown", why=f"{NOT_KEPT}{error.strerror or error}")
             self._keeping[path] = signature, state
             self._make_room(self._turn())
             return state

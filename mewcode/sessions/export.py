@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -15,6 +14,7 @@ from mewcode.sessions.export_facts import SessionFacts
 from mewcode.sessions.export_html import as_html
 from mewcode.sessions.export_json import as_json
 from mewcode.sessions.export_markdown import as_markdown
+from mewcode.sessions.plain import local_time
 
 Kind = Literal["markdown", "json", "html"]
 Clean = Callable[[str], str]
@@ -53,6 +53,18 @@ def exported(facts: SessionFacts, kind: Kind, clean: Clean) -> str:
     return _FORMS[kind](facts, clean)
 
 
+def check_target(target: Path) -> None:
+    """For before the work: raises SessionError where `write_export` would find a file, or no folder."""
+    if os.path.lexists(target):
+        raise _exists(target)
+    if not target.parent.is_dir():
+        raise SessionError(f"{target} cannot be written: there is no folder {target.parent}")
+
+
+def _exists(target: Path) -> SessionError:
+    return SessionError(f"{target} exists.", "Name another file, or remove that one.")
+
+
 def write_export(target: Path, text: str) -> int:
     """Writes a new file (0600) and returns its bytes. Raises SessionError, also where there is one: an
     existing file is never replaced."""
@@ -69,7 +81,7 @@ def write_export(target: Path, text: str) -> int:
             os.close(descriptor)
         _place(temporary, target)
     except FileExistsError:
-        raise SessionError(f"{target} exists.", "Name another file, or remove that one.") from None
+        raise _exists(target) from None
     except OSError as error:
         raise SessionError(f"{target} cannot be written: {error.strerror or error}") from error
     finally:
@@ -92,7 +104,7 @@ def _place(temporary: Path, target: Path) -> None:
 def free_name(folder: Path, facts: SessionFacts, clean: Clean) -> Path:
     """A Markdown file in ``folder`` that is not there yet, named for the day and the title, to which
     ``clean`` is applied."""
-    day = time.strftime("%Y-%m-%d", time.localtime(facts.updated))
+    day = local_time(facts.updated, "%Y-%m-%d")
     kept = "".join(char if char.isalnum() else "-" for char in clean(facts.title)[:_NAME_LENGTH].lower())
     words = "-".join(filter(None, kept.split("-")))
     stem = "-".join(filter(None, (day, words or facts.id)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from mewcode.core.errors import SessionError
 from mewcode.sessions.append_file import CONVERSATION
 from mewcode.sessions.catalog_fold import SessionState, fold_line
+from mewcode.sessions.catalog_glance import lines_in, open_conversation
 
 
 class SessionFacts(msgspec.Struct, frozen=True):
@@ -24,14 +26,16 @@ class SessionFacts(msgspec.Struct, frozen=True):
     pinned: bool
 
 
-def facts_of(folder: Path) -> SessionFacts:
-    """Reads them from the session's file, not from a catalogue. Raises SessionError."""
+def facts_of(folder: Path, check: Callable[[], object] = lambda: None) -> SessionFacts:
+    """Reads them from the session's file, not from a catalogue. ``check`` is called with each line, and ends
+    the reading by what it raises. Raises SessionError."""
     state = SessionState()
     path = folder / CONVERSATION
     try:
-        with path.open("rb") as stream:
+        with open_conversation(folder) as stream:
             changed = os.fstat(stream.fileno()).st_mtime
-            for line in stream:
+            for line, _ in lines_in(stream):
+                check()
                 for _ in fold_line(state, line, lambda key: True):
                     pass
     except OSError as error:

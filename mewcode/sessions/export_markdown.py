@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from time import localtime, strftime
 
 from mewcode.sessions.export_facts import SessionFacts
+from mewcode.sessions.plain import local_time
 from mewcode.sessions.transcript import read_transcript
 
 _HEADINGS = {"user": "You", "assistant": "MewCode", "tool": "Tool result", "reminder": "Reminder"}
@@ -32,7 +32,7 @@ def as_markdown(entry: SessionFacts, clean: Callable[[str], str]) -> str:
 
 def when(ts: float) -> str:
     """A moment in local time, to the minute."""
-    return strftime("%Y-%m-%d %H:%M", localtime(ts))
+    return local_time(ts, "%Y-%m-%d %H:%M")
 
 
 def _fenced(text: str) -> str:

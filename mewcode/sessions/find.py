@@ -13,7 +13,7 @@ import msgspec
 
 from mewcode.core.errors import SessionError
 from mewcode.infra.terminal_text import safe_line
-from mewcode.sessions.append_file import CONVERSATION
+from mewcode.sessions.append_file import CAREFUL, CONVERSATION
 from mewcode.sessions.record import WireMessage, decode_line, from_wire
 
 if TYPE_CHECKING:
@@ -42,9 +42,10 @@ def newest_session(sessions_dir: Path) -> Path | None:
     return max(scan_sessions(sessions_dir), default=(0.0, 0, None), key=_age)[2]
 
 
-def list_sessions(sessions_dir: Path) -> list[SessionInfo]:
-    """All sessions, the newest first. A session that cannot be read has no first prompt."""
-    found = sorted(scan_sessions(sessions_dir), key=_age, reverse=True)
+def list_sessions(sessions_dir: Path, most: int | None = None) -> list[SessionInfo]:
+    """All sessions, or the ``most`` newest ones, the newest first. One that cannot be read has no first
+    prompt."""
+    found = sorted(scan_sessions(sessions_dir), key=_age, reverse=True)[:most]
     return [SessionInfo(path.name, path, updated, size, first_prompt(path)) for updated, size, path in found]
 
 
@@ -124,7 +125,7 @@ def _title(folder: Path) -> str:
     title may have been given at any time."""
     import mmap
 
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags = os.O_RDONLY | CAREFUL
     try:
         with open(os.open(folder / CONVERSATION, flags), "rb") as stream:
             content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
@@ -171,8 +172,9 @@ def first_prompt(folder: Path, file: str = CONVERSATION) -> str:
     """What the user said first in a session, on one line, safe to show; empty where that is not in the
     first megabyte. ``file``: where it stands in the session's folder."""
     left = _HEAD
+    flags = os.O_RDONLY | CAREFUL
     try:
-        with open(folder / file, "rb") as stream:
+        with open(os.open(folder / file, flags), "rb") as stream:
             while left > 0 and (line := stream.readline(left)):
                 left -= len(line)
                 record = decode_line(line)

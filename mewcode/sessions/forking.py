@@ -22,7 +22,7 @@ import msgspec
 
 from mewcode.core.errors import SessionError
 from mewcode.infra.atomic import temporary_name
-from mewcode.sessions.append_file import CONVERSATION, FileCalls, write_all
+from mewcode.sessions.append_file import CAREFUL, CONVERSATION, FileCalls, write_all
 from mewcode.sessions.archive import SessionWriter, WriterOptions
 from mewcode.sessions.reader import load_session
 from mewcode.sessions.record import Base, Fork, decode_line
@@ -38,7 +38,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,254}")
 _NO_LINK = frozenset(
     (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 )
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+_READ = os.O_RDONLY | CAREFUL
 
 
 def fork_session(

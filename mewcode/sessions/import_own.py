@@ -14,6 +14,10 @@ from mewcode.sessions.import_source import Event, Kept, Lines, Original
 from mewcode.sessions.plain import number
 from mewcode.sessions.record import LABEL_TYPES, UNKNOWN_TYPE, decode_value, encode_record, state_record
 
+_MODE = "default"
+_ASKING = (_MODE, "plan", "dont-ask")
+"""Modes in which nothing is changed unasked."""
+
 
 class _Export(msgspec.Struct):
     """The document; its records stay text until each is looked at."""
@@ -47,6 +51,7 @@ def read_records(lines: Lines) -> Original:
         kind = value.get("type")
         if kind == "session" and not is_known:
             is_known = True
+            value = _asking(value)
             if value.get("bases"):
                 raise SessionError(
                     "A fork's file alone is not the whole session.",
@@ -65,6 +70,14 @@ def _learn(found: Original, session: dict[str, Any]) -> None:
         setattr(found, name, text_in(session, name))
 
 
+def _asking(value: dict[str, Any]) -> dict[str, Any]:
+    """The record with a mode that asks in place of one that does not: a file may come from anyone, and what
+    is done without being asked is the user's to say."""
+    mode = value.get("mode")
+    is_record = isinstance(value.get("type"), str)
+    return value | {"mode": _MODE} if is_record and mode and mode not in _ASKING else value
+
+
 def _is_bad(value: dict[str, Any]) -> bool:
     read = decode_value(value)
     return isinstance(read, str) and read != UNKNOWN_TYPE
@@ -73,9 +86,10 @@ def _is_bad(value: dict[str, Any]) -> bool:
 def _events_of(lines: Lines) -> Callable[[], Iterator[Event]]:
     def events() -> Iterator[Event]:
         is_first = True
-        for _, value in lines.values():
-            if _is_bad(value):
+        for _, found in lines.values():
+            if _is_bad(found):
                 continue
+            value = _asking(found)
             if value.get("type") == "session":
                 if not is_first:  # the file was made anew in mid-session
                     changed = {name: text_in(value, name) for name in ("mode", "model", "provider")}

@@ -13,6 +13,7 @@ import msgspec
 from mewcode.core.errors import SessionError
 from mewcode.infra.atomic import sync_dir, temporary_name
 from mewcode.sessions.append_file import CONVERSATION, FileCalls, write_all
+from mewcode.sessions.catalog_glance import open_conversation
 from mewcode.sessions.find import scan_sessions
 from mewcode.sessions.import_lines import RecordLines
 from mewcode.sessions.import_source import Original
@@ -86,7 +87,7 @@ def imported_before(sessions_dir: Path) -> dict[tuple[str, str], str]:
     known: dict[tuple[str, str], str] = {}
     for _, _, folder in sorted(scan_sessions(sessions_dir), key=lambda found: found[2].name):
         try:
-            with (folder / CONVERSATION).open("rb") as stream:
+            with open_conversation(folder) as stream:
                 line = stream.readline(_HEADER_LIMIT)
         except OSError:  # gone meanwhile, or locked away
             continue

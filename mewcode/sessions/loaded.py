@@ -26,7 +26,11 @@ class LoadedSession(msgspec.Struct, frozen=True):
     ``is_whole``: certainly nothing of the conversation stands before ``messages``. ``turns``: the user's
     messages in file order, those that were not read included. ``turn_of``: the numbers of those in
     ``messages`` that are known, by id. ``reads``: what the model has read, by path, newest state; behind a
-    marker only since then. ``title``: the user's, else the one that was made. ``parent_session``: what a fork
+    marker only since then. ``replaced``: the lines that stand in ``messages`` for tool results, by the ids of
+    messages; in a whole history (`load_history`) they do not stand there yet, and are those of all branches.
+    ``follows``: of a whole history, the record that each message follows in the files, by its id: a message,
+    a marker or None for the start.
+    ``title``: the user's, else the one that was made. ``parent_session``: what a fork
     continues. ``unknown``: which of mode, model, provider, totals, turns and title may be older than the
     truth, since no record of the part that was read says.
     """
@@ -49,6 +53,13 @@ class LoadedSession(msgspec.Struct, frozen=True):
     turns: int = 0
     turn_of: dict[str, int] = {}
     reads: dict[str, dict[str, Any]] = {}
+    replaced: dict[str, str] = {}
+    follows: dict[str, str | None] = {}
     title: str = ""
     parent_session: str = ""
     unknown: tuple[str, ...] = ()
+
+    @property
+    def sure_turns(self) -> int:
+        """``turns``, 0 where there may have been others."""
+        return 0 if "turns" in self.unknown else self.turns

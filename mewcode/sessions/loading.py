@@ -7,19 +7,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from mewcode.core.errors import SessionError
+from mewcode.core.message import Image, Message
 from mewcode.sessions.append_file import CONVERSATION
 from mewcode.sessions.branch import UNREAD, conversation, history
 from mewcode.sessions.earlier import Earlier, look_back
 from mewcode.sessions.loaded import LoadedSession
+from mewcode.sessions.pruned import prune_messages
 from mewcode.sessions.reading import Reading
 from mewcode.sessions.record_files import RecordFiles
-from mewcode.sessions.tail import TOO_LARGE, WINDOW, WINDOW_OF_TOKEN, Newest, find_marker, newest
+from mewcode.sessions.tail import EVIDENT, TOO_LARGE, WINDOW, WINDOW_OF_TOKEN, Newest, find_marker, newest
 
 
-def load_conversation(folder: Path, tokens: int | None) -> LoadedSession:
+def load_conversation(folder: Path, tokens: int | None, enough: int | None = None) -> LoadedSession:
     """See `reader.load_session`."""
     with _opened(folder) as files:
+        if tokens is not None and enough is not None and enough < tokens:
+            end = _load_end(folder, files, tokens, enough)
+            if end is not None:
+                return end
         reach = files.end if tokens is None else max(WINDOW, WINDOW_OF_TOKEN * tokens)
         marker = find_marker(files, down_to=max(0, files.end - reach))
         start = files.line_at(max(0, files.end - reach)) if marker is None else marker
@@ -30,11 +38,37 @@ def load_conversation(folder: Path, tokens: int | None) -> LoadedSession:
             reading = Reading(files, start, skims=skims, earlier=earlier, largest=largest)
             reading.run()
             way, before = conversation(reading.nodes, reading.head)
-            found = _all(reading, way) if tokens is None else newest(reading, way, tokens)
+            found = _all_pruned(reading, way) if tokens is None else newest(reading, way, tokens)
             if before != UNREAD or (found.is_cut and not reading.may_be_torn):
                 return _loaded(folder, files, reading, found, before, earlier)
             reach, skims = max(2 * reach, WINDOW), True
             start = files.line_at(max(0, files.end - reach))
+
+
+def _load_end(folder: Path, files: RecordFiles, tokens: int, enough: int) -> LoadedSession | None:
+    """The newest ``enough`` tokens of a conversation that evidently has more than ``tokens``; None where it
+    may have fewer: its bytes may be pictures, an answer may have told a smaller size, or what leads to its
+    head may stand elsewhere."""
+    evidence = files.end - EVIDENT * tokens
+    start = files.line_at(max(0, files.end - WINDOW_OF_TOKEN * enough))
+    if evidence <= 0 or start <= evidence or find_marker(files, down_to=evidence) is not None:
+        return None
+    earlier = look_back(files, start, is_marker=False)
+    reading = Reading(files, start, skims=True, earlier=earlier, largest=TOO_LARGE)
+    reading.run()
+    way, before = conversation(reading.nodes, reading.head)
+    found = newest(reading, way, enough)
+    if before != UNREAD or not found.is_cut or reading.may_be_torn:
+        return None
+    told = next((one.usage.context_tokens for one in reversed(found.messages) if one.usage is not None), 0)
+    if 0 < told <= tokens or any(map(_has_picture, found.messages)):
+        return None
+    return _loaded(folder, files, reading, found, before, earlier)
+
+
+def _has_picture(message: Message) -> bool:
+    results = (part for result in message.tool_results for part in result.content)
+    return any(isinstance(block, Image) for block in (*message.content, *results))
 
 
 def load_everything(folder: Path) -> LoadedSession:
@@ -43,8 +77,23 @@ def load_everything(folder: Path) -> LoadedSession:
         reading = Reading(files, 0, skims=False)
         reading.run()
         before = conversation(reading.nodes, reading.head)[1]
-        found = _all(reading, history(reading.nodes, reading.head))
-        return _loaded(folder, files, reading, found, before, Earlier())
+        nodes, way = reading.nodes, history(reading.nodes, reading.head)
+        loaded = _loaded(folder, files, reading, _all(reading, way), before, Earlier())
+        parents = ((nodes[place].id, nodes[place].parent) for place in way)
+        follows = {name: nodes[parent].id if parent >= 0 else None for name, parent in parents}
+        return msgspec.structs.replace(loaded, follows=follows)
+
+
+def load_seal(folder: Path) -> str:
+    """See `reader.read_seal`."""
+    with _opened(folder) as files:
+        return _seal_of(files, folder)
+
+
+def _seal_of(files: RecordFiles, folder: Path) -> str:
+    """The mark of the session record, empty where that names another session."""
+    session = files.session
+    return str(session.get("seal") or "") if str(session.get("id")) == folder.name else ""
 
 
 @contextmanager
@@ -71,6 +120,11 @@ def _all(reading: Reading, way: list[int]) -> Newest:
     return Newest(tuple(messages), way[-1] if way else None, False)
 
 
+def _all_pruned(reading: Reading, way: list[int]) -> Newest:
+    found = _all(reading, way)
+    return msgspec.structs.replace(found, messages=prune_messages(found.messages, reading.replaced))
+
+
 def _loaded(
     folder: Path, files: RecordFiles, reading: Reading, found: Newest, before: int, earlier: Earlier
 ) -> LoadedSession:
@@ -81,7 +135,6 @@ def _loaded(
     titles, unknown = reading.titles, earlier.unknown - reading.known
     unknown -= {"title"} if titles.is_settled else set()
     titles.join(earlier.titles)
-    seal = session.get("seal") if str(session.get("id")) == folder.name else ""
     parent_session = session.get("parent_session")
     return LoadedSession(
         id=folder.name,
@@ -96,12 +149,13 @@ def _loaded(
         damage=reading.damage,
         last_ts=reading.last_ts,
         last_id=nodes[reading.head].id if reading.head >= 0 else None,
-        seal=str(seal or ""),
+        seal=_seal_of(files, folder),
         is_whole=is_whole,
         start=begins if is_whole or first is None else first.offset,
         turns=reading.turns,
         turn_of=_turn_of(reading, found),
         reads=reading.reads,
+        replaced=reading.replaced,
         title=titles.title,
         parent_session=parent_session if isinstance(parent_session, str) else "",
         unknown=tuple(sorted(unknown)),

@@ -9,9 +9,12 @@ from pathlib import Path
 from mewcode.core.codec import decode_json, encode_json
 from mewcode.core.errors import SessionBusy
 from mewcode.infra.locks import try_lock
+from mewcode.sessions.append_file import CAREFUL
 
 LOCK_FILE = "conversation.lock"
 _INFO_LIMIT = 4096
+_BEGINNING = b'{"pid":'
+"""Of what such a file says."""
 _TRIES = 10
 
 
@@ -33,7 +36,7 @@ class SessionLock:
         system has no locks, the conversation is saved without one."""
         path = folder / LOCK_FILE
         for _ in range(_TRIES):
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+            flags = os.O_RDWR | os.O_CREAT | CAREFUL
             lock = cls(os.open(path, flags, 0o600), path)
             try:
                 if not try_lock(lock._descriptor):
@@ -50,6 +53,8 @@ class SessionLock:
     def _write_owner(self, since: float) -> None:
         # platform and socket take milliseconds to import
         owner = {"pid": os.getpid(), "since": since, "host": os.uname().nodename}
+        if not _is_ours(self._descriptor):
+            return
         try:
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, encode_json(owner), 0)
@@ -67,6 +72,14 @@ class SessionLock:
 
     def release(self) -> None:
         os.close(self._descriptor)
+
+
+def _is_ours(descriptor: int) -> bool:
+    """Whether the file is empty or was written here: by another name it may be a file of the project."""
+    if os.fstat(descriptor).st_size > _INFO_LIMIT:
+        return False
+    begins = os.pread(descriptor, len(_BEGINNING), 0)
+    return begins == _BEGINNING[: len(begins)]  # a full disk may have taken less
 
 
 def _busy(folder: Path, descriptor: int) -> SessionBusy:
@@ -106,7 +119,7 @@ def held_by(folder: Path) -> tuple[int, float] | None:
     moment would take it for busy.
     """
     try:
-        descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | CAREFUL)
     except OSError:  # never opened by us, or not ours to look at
         return None
     try:

@@ -6,6 +6,7 @@ Taken besides our own form: records without ids, content as a list in the manner
 
 from __future__ import annotations
 
+import time
 from typing import Any, cast, get_args
 
 import msgspec
@@ -75,6 +76,15 @@ def number(value: Any) -> float:
     except OverflowError:
         return 0.0
     return result if abs(result) < float("inf") else 0.0
+
+
+def local_time(ts: float, form: str) -> str:
+    """A moment (Unix time) in local time, in a form of `time.strftime`; "unknown" for one that is in no
+    calendar."""
+    try:
+        return time.strftime(form, time.localtime(ts))
+    except (OverflowError, ValueError, OSError):
+        return "unknown"
 
 
 def _text(value: Any) -> str:

@@ -10,6 +10,7 @@ from mewcode.core.message import Message, Usage
 from mewcode.sessions.branch import START, UNREAD, Node
 from mewcode.sessions.earlier import Earlier, Titles, count_of, record_about
 from mewcode.sessions.plain import number
+from mewcode.sessions.pruned import read_replaced
 from mewcode.sessions.record import (
     LABEL_TYPES,
     Totals,
@@ -53,6 +54,7 @@ class Reading:
         self.known: set[str] = set()  # what the records of this pass themselves say
         self.titles = Titles()  # of this pass
         self.reads: dict[str, dict[str, Any]] = {}
+        self.replaced: dict[str, str] = {}
         self.turns = earlier.turns
         self.last_ts = 0.0
         self._files = files
@@ -221,6 +223,7 @@ class Reading:
                 node.message = msgspec.structs.replace(node.message, id=node.id)
         if self._due:
             self._due = self._due - 1 if parent == self.head else 0
+            node.ends_taken = not self._due and parent == self.head
         if wire.of:
             node.of = self._by_id.get(wire.of, START)
         node.is_taken = is_taken_along(wire)
@@ -292,6 +295,8 @@ class Reading:
             self._rewind(record)
         elif kind == "reads":
             self._read(record.get("files"))
+        elif kind == "prune":
+            self.replaced.update(read_replaced(record.get("replaced")))
         elif kind == "compact":
             self._compact(record, offset, size)
         else:

@@ -23,6 +23,8 @@ message and where it changes. Control records:
     {"type": "rewind", "id", "ts", "to", "from"}      goes back: the next message follows the one named by
                                                       "to" (null: none). "from": the last one until then
     {"type": "reads", "ts", "files": {path: state}}   what the model has read since the last such record
+    {"type": "prune", "ts", "replaced": {id: text}}   from now on the model sees these lines in place of what
+                                                      the tool results in the messages of these ids say
 
 A fork's ``session`` record says what it continues: "parent_session", the "message" at which it left that one
 (null: none is kept), and "bases", a list of {"file", "bytes"}: the first bytes of files in the fork's own
@@ -38,7 +40,7 @@ made by a model, and stands behind the user's own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -68,7 +70,9 @@ __all__ = [
     "encode_record",
     "from_wire",
     "pin_record",
+    "prune_record",
     "reads_record",
+    "reads_records",
     "rewind_record",
     "safe_call_id",
     "session_record",
@@ -83,7 +87,9 @@ FORMAT_VERSION = 1
 UNKNOWN_TYPE = "a record of an unknown type"
 """Why `decode_line` refuses what may be the record of a later version."""
 LABEL_TYPES = frozenset({"title", "pin", "tag", "brief"})
-CONTROL_TYPES = frozenset({"session", "state", "usage", "compact", "rewind", "reads"}) | LABEL_TYPES
+CONTROL_TYPES = frozenset({"session", "state", "usage", "compact", "rewind", "reads", "prune"}) | LABEL_TYPES
+
+_READS_OF_A_RECORD = 200
 
 
 @cache
@@ -306,6 +312,18 @@ def rewind_record(record_id: str, *, ts: float, to: str | None, before: str | No
 def reads_record(files: dict[str, dict[str, Any]], *, ts: float) -> dict[str, Any]:
     """The states of files as the model has read them, by resolved path: see `ReadTable.export`."""
     return {"type": "reads", "ts": ts, "files": files}
+
+
+def reads_records(files: dict[str, dict[str, Any]], *, ts: float) -> Iterator[dict[str, Any]]:
+    """As many records as it takes for none to be long."""
+    entries = list(files.items())
+    for place in range(0, len(entries), _READS_OF_A_RECORD):
+        yield reads_record(dict(entries[place : place + _READS_OF_A_RECORD]), ts=ts)
+
+
+def prune_record(replaced: dict[str, str], *, ts: float) -> dict[str, Any]:
+    """``replaced``: by the ids of messages, what stands there for their tool results (see `pruned`)."""
+    return {"type": "prune", "ts": ts, "replaced": replaced}
 
 
 def pin_record(pinned: bool, *, ts: float) -> dict[str, Any]:

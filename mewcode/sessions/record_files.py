@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import msgspec
 
-from mewcode.sessions.append_file import CONVERSATION
+from mewcode.sessions.append_file import CAREFUL, CONVERSATION
 from mewcode.sessions.record import WireMessage, decode_line
 
 BOM = b"\xef\xbb\xbf"
@@ -161,7 +161,6 @@ class RecordFiles:
         """Opens a session's files. Raises OSError where its own cannot be opened or is no regular file."""
         files = cls()
         try:
-            # a FIFO must not make us wait
             own = files._take(folder / CONVERSATION, 0)
             files.session = _session_of(own)
             start = 0
@@ -259,9 +258,7 @@ class RecordFiles:
         return record if isinstance(record, dict) else {}
 
     def _take(self, path: Path, start: int, size: int | None = None) -> Part:
-        # a symbolic link must not lead a fork out of its folder
-        careful = 0 if size is None else getattr(os, "O_NOFOLLOW", 0)
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | careful)
+        descriptor = os.open(path, os.O_RDONLY | CAREFUL)
         self._open.callback(os.close, descriptor)
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

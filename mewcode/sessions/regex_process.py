@@ -21,7 +21,7 @@ from typing import BinaryIO
 from mewcode.core.codec import encode_json
 from mewcode.infra.terminal_text import safe_text
 from mewcode.sessions.catalog_fold import SessionState, fold_line
-from mewcode.sessions.catalog_glance import open_conversation
+from mewcode.sessions.catalog_glance import lines_in, open_conversation
 
 _MESSAGE_SECONDS = 0.3
 """One message may take so long: a pattern that explodes on one is still tried on the others."""
@@ -73,7 +73,7 @@ def _search(folder: Path, pattern: re.Pattern[str]) -> Iterator[tuple[int, str, 
 
     try:
         with open_conversation(folder) as stream:
-            for line in stream:
+            for line, _ in lines_in(stream):
                 for message in fold_line(state, line, is_new):
                     text = safe_text(message.text)
                     place = _find(pattern, text)

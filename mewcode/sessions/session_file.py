@@ -12,11 +12,15 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from mewcode.core.errors import SessionBusy
+from mewcode.infra.atomic import sweep_temporaries
 from mewcode.infra.paths import private_dir
 from mewcode.sessions.append_file import CONVERSATION, AppendFile, FileCalls
 from mewcode.sessions.lock import SessionLock
 from mewcode.sessions.sync_thread import SyncThread
-from mewcode.sessions.tool_results import write_result
+from mewcode.sessions.tool_results import TOOL_RESULTS, write_result
+
+_LEFT_BEHIND = 3_600.0
+"""Seconds after which nobody is still writing a file."""
 
 StateCallback = Callable[[str | None], None]
 
@@ -64,6 +68,7 @@ class SessionFile:
         self._is_header_due = False
         self._unsynced_folders: tuple[Path, ...] = ()
         self._is_sync_wanted = False
+        self._is_swept = False
 
     def hold_back(self, line: bytes) -> None:
         """Queues a line that is not worth a file: it is written with the first one that is."""
@@ -125,6 +130,10 @@ class SessionFile:
         """See `SessionWriter.keep_result`."""
         try:
             folder = self._make_folder()
+            if not self._is_swept:
+                self._is_swept = True
+                # Other calls may be writing theirs at this moment.
+                sweep_temporaries(folder / TOOL_RESULTS, before=time.time() - _LEFT_BEHIND)
             return write_result(folder, call_id, text, self._calls, self._sync.written)
         except OSError:
             return None

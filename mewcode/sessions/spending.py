@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from time import localtime, strftime, time
+from time import time
 
 import msgspec
 
 from mewcode.core.message import Usage
-from mewcode.sessions.append_file import CONVERSATION
+from mewcode.sessions.append_file import CAREFUL, CONVERSATION
 from mewcode.sessions.find import list_recent
-from mewcode.sessions.plain import number, read_usage
+from mewcode.sessions.plain import local_time, number, read_usage
 from mewcode.sessions.record import Totals, WireMessage, decode_line, totals_of
 
 _TAIL = 1 << 20
@@ -57,7 +57,8 @@ def spending_since(
 
 
 def _add(days: dict[str, Models], ts: float, used: Models) -> None:
-    models = days.setdefault(strftime("%Y-%m-%d", localtime(ts)), {}) if used else {}
+    # A moment that is still to come is some clock's mistake, or no moment at all.
+    models = days.setdefault(local_time(min(ts, time()), "%Y-%m-%d"), {}) if used else {}
     for name, usage in used.items():
         models[name] = models.get(name, Usage()) + usage
 
@@ -118,7 +119,7 @@ def _difference(after: Models, before: Models) -> Models:
 
 def _tail(path: Path) -> tuple[list[bytes], bool]:
     """The lines at the file's end, and whether they are all there are. Raises OSError."""
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as stream:
+    with open(os.open(path, os.O_RDONLY | CAREFUL), "rb") as stream:
         size = stream.seek(0, os.SEEK_END)
         start = max(0, size - _TAIL)
         stream.seek(start)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mewcode.core.codec import clean_text
 from mewcode.infra.atomic import temporary_name
-from mewcode.sessions.append_file import FileCalls, write_all
+from mewcode.sessions.append_file import CAREFUL, FileCalls, write_all
 from mewcode.sessions.wire import safe_call_id
 
 TOOL_RESULTS = "tool-results"
@@ -64,7 +64,7 @@ def _holds(path: Path, data: bytes) -> bool | None:
         status = os.stat(path, follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode) or status.st_size != len(data):
             return False
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        descriptor = os.open(path, os.O_RDONLY | CAREFUL)
     except FileNotFoundError:
         return None
     with open(descriptor, "rb", buffering=0) as stream:

@@ -13,6 +13,7 @@ from mewcode.core.codec import decode_json, encode_json
 from mewcode.core.errors import SessionBusy, SessionError
 from mewcode.infra.atomic import sync_dir, write_atomic
 from mewcode.infra.paths import private_dir
+from mewcode.sessions.append_file import CAREFUL
 from mewcode.sessions.find import find_session, scan_sessions
 from mewcode.sessions.lock import LOCK_FILE, SessionLock
 from mewcode.sessions.plain import number
@@ -122,10 +123,11 @@ def _trash(sessions_dir: Path) -> Path:
 
 def _since(folder: Path) -> float:
     """When it came; where the mark is gone, when the folder last changed in any way."""
+    flags = os.O_RDONLY | CAREFUL
     try:
-        with open(os.open(folder / _MARK, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as stream:
+        with open(os.open(folder / _MARK, flags), "rb") as stream:
             mark = decode_json(stream.read(_MARK_LIMIT))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         mark = None
     since = number(mark.get("ts")) if isinstance(mark, dict) else 0.0
     return since or folder.stat(follow_symlinks=False).st_ctime

@@ -17,6 +17,7 @@ import msgspec
 
 from mewcode.infra.atomic import write_atomic
 from mewcode.infra.locks import try_lock
+from mewcode.sessions.append_file import CAREFUL
 from mewcode.sessions.find import scan_sessions
 from mewcode.sessions.pruning import prune
 from mewcode.sessions.retention import DAY, TRASH_DAYS, Retention
@@ -40,7 +41,7 @@ class Report(msgspec.Struct, frozen=True):
 def last_report(sessions_dir: Path, now: float) -> Report | None:
     """What the last upkeep did; None where there was none, or the file says nonsense (it may have come with
     the folder)."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags = os.O_RDONLY | CAREFUL
     try:
         with open(os.open(sessions_dir.parent / STAMP_FILE, flags), "rb") as stream:
             report = msgspec.json.decode(stream.read(_STAMP_LIMIT), type=Report)
@@ -100,7 +101,7 @@ def _claim(sessions_dir: Path) -> int | None:
     """A descriptor that holds the lock; None where another process has it, or there are no sessions."""
     if not sessions_dir.is_dir():
         return None
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags = os.O_RDWR | os.O_CREAT | CAREFUL
     descriptor = os.open(sessions_dir.parent / _LOCK_FILE, flags, 0o600)
     is_ours = False
     try:

@@ -107,10 +107,14 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, list) else value
 
 
+_NO_PART_OF_THE_PROMPT = ("messages", "tool_choice", "max_tokens", "max_completion_tokens")
+
+
 def settings_of(request: RecordedRequest) -> str:
-    """All that stands before the messages in the prompt, in order; and what else decides the cache."""
+    """All that stands before the messages in the prompt, in order; and what else decides the cache. How long
+    the answer may be does not."""
     body = plain(request.json)
-    return json.dumps({key: value for key, value in body.items() if key not in ("messages", "tool_choice")})
+    return json.dumps({key: value for key, value in body.items() if key not in _NO_PART_OF_THE_PROMPT})
 
 
 def units_of(request: RecordedRequest) -> list[tuple[str, Any]]:

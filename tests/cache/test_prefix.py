@@ -280,9 +280,10 @@ def test_what_is_left_out_is_the_same_at_each_resume(world: World) -> None:
             await turn(session, f"turn {number}")
         await session.aclose()
         config = world.home / ".mewcode" / "config.yaml"
-        config.write_text(f"models: {{{MODELS[world.protocol]}: {{context_window: 30000}}}}\n")
+        config.write_text(f"models: {{{MODELS[world.protocol]}: {{context_window: 60000}}}}\n")
         archive = session.archive.folder / "conversation.jsonl"
         before = archive.read_bytes()
+        world.server.aside = Reply.error(400, message="no summary today")
         for _ in range(2):
             session = world.open(resume=session.id)
             world.server.script(Reply.error(400, message="not today"))

@@ -13,8 +13,12 @@ from mewcode.core.events import (
     AgentEvent,
     ApprovalRequested,
     ApprovalResolved,
+    Compacted,
+    CompactionFailed,
+    CompactionStarted,
     MessageAdded,
     Notice,
+    Pruned,
     RetryScheduled,
     StepEnded,
     StepStarted,
@@ -51,6 +55,7 @@ class _Turn:
         self.ended = False
         self.steps = 0
         self.step: _Step | None = None
+        self.compacting: CompactionStarted | None = None
 
     def take(self, event: AgentEvent) -> None:
         assert not self.ended, "nothing follows TurnEnded"
@@ -59,6 +64,10 @@ class _Turn:
             self.begun = True
             return
         assert self.begun, "TurnStarted comes first"
+        if isinstance(event, CompactionStarted | Compacted | CompactionFailed | Pruned):
+            self._room(event)
+            return
+        assert self.compacting is None or isinstance(event, Notice), "a compaction without its end"
         if isinstance(event, TurnEnded):
             assert self.step is None, "TurnEnded within a step"
             assert event.result.steps == self.steps, f"{self.steps} steps, the result says {event.result}"
@@ -80,6 +89,19 @@ class _Turn:
         else:
             assert isinstance(event, Notice), f"{type(event).__name__} outside of a step"
 
+    def _room(self, event: CompactionStarted | Compacted | CompactionFailed | Pruned) -> None:
+        assert self.step is None or self.step.asks, "room is made after the answer began"
+        if isinstance(event, Pruned):
+            assert self.compacting is None, "pruned within a compaction"
+        elif isinstance(event, CompactionStarted):
+            assert self.compacting is None, "two compactions at once"
+            assert (event.trigger == "resumed") == (not self.steps), f"a compaction of {event.trigger}"
+            self.compacting = event
+        else:
+            assert self.compacting is not None, "the end of no compaction"
+            assert event.trigger == self.compacting.trigger
+            self.compacting = None
+
 
 class _Step:
     def __init__(self, interrupted: bool) -> None:
@@ -92,6 +114,11 @@ class _Step:
         self.answered: set[str] = set()
         self.owed = ""
         self.asked = ""
+
+    @property
+    def asks(self) -> bool:
+        """Whether nothing of an answer is there."""
+        return self.message is None and not (self.open or self.whole)
 
     def take(self, event: AgentEvent) -> None:
         if isinstance(event, Notice):

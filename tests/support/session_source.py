@@ -27,6 +27,12 @@ class Hit:
     marks: tuple[tuple[int, int], ...] = ()
 
 
+@dataclass(frozen=True)
+class Found:
+    hits: list[Hit]
+    is_complete: bool = True
+
+
 def entry(name: str, title: str = "", folder: str = "/work", **more: Any) -> CatalogEntry:
     """A session of that id."""
     bare = CatalogEntry(
@@ -38,14 +44,15 @@ def entry(name: str, title: str = "", folder: str = "/work", **more: Any) -> Cat
 @dataclass
 class MemorySource:
     """`SessionSource` over ``lists`` by scope. ``later`` is what a refresh finds; ``texts`` by session is
-    what a search looks through. A call whose name is in ``gates`` waits for its event. ``failures`` by the
-    name of a call are raised by it."""
+    what a search looks through, ``is_complete`` what it says of itself. A call whose name is in ``gates``
+    waits for its event. ``failures`` by the name of a call are raised by it."""
 
     lists: dict[str, list[CatalogEntry]]
     later: dict[str, list[list[CatalogEntry]]] = field(default_factory=dict)
     texts: dict[str, list[str]] = field(default_factory=dict)
     holders: dict[str, tuple[int, float]] = field(default_factory=dict)
     messages: Sequence[Message] = ()
+    is_complete: bool = True
     gates: dict[str, threading.Event] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
     calls: list[tuple[Any, ...]] = field(default_factory=list)
@@ -73,7 +80,7 @@ class MemorySource:
             if not stop():
                 changed(entries)
 
-    def search(self, query: str, scope: str, stop: Callable[[], bool]) -> list[Hit]:
+    def search(self, query: str, scope: str, stop: Callable[[], bool]) -> Found:
         self._call("search", query, scope)
         pattern = query.removeprefix("re:") if query.startswith("re:") else re.escape(query.strip('"'))
         try:
@@ -86,7 +93,7 @@ class MemorySource:
                 if match := finder.search(text):
                     marks = (match.span(),) if query.startswith("re:") else ()
                     found.append(Hit(session.path, turn, text, marks))
-        return found
+        return Found(found, self.is_complete)
 
     def rename(self, entry: CatalogEntry, title: str) -> None:
         self._call("rename", entry.id, title)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mewcode.agent.background_work import Waits
@@ -17,6 +18,7 @@ from mewcode.core.message import Text, Thinking
 from mewcode.providers.base import ModelRequest
 from mewcode.sessions.briefs import brief_state, index_briefs, keep_brief
 from mewcode.sessions.labels import add_label
+from mewcode.sessions.reader import load_session
 from mewcode.sessions.record import brief_record, encode_record, title_record
 from mewcode.sessions.retention import DAY
 from mewcode.sessions.upkeep import last_report
@@ -132,6 +134,21 @@ def test_a_title_after_the_first_exchange(tmp_path: Path) -> None:
     assert "解析器" not in str([message.content for message in session.agent.conversation.messages])
     assert session.agent.usage.input_tokens == 30
     assert of_type(session, "usage")[-1]["models"]["sample-model"]["input_tokens"] == 30
+
+
+def test_no_title_where_what_was_not_read_may_hold_one(tmp_path: Path) -> None:
+    play(tmp_path, Provider(), turns(1), waits=None)
+    for unknown, asked in ((("title",), 0), ((), 1)):
+
+        async def scenario(session: Session, unknown: tuple[str, ...] = unknown) -> None:
+            loaded = load_session(session.archive.folder)
+            session.work.entered(msgspec.structs.replace(loaded, unknown=unknown))
+            await turns(1)(session)
+
+        provider = Provider(answer("A title"))
+        play(tmp_path, provider, scenario, continue_newest=True)
+        asides = [str(request.messages[0].content) for request in provider.side_calls]
+        assert sum("<user-message>" in text for text in asides) == asked
 
 
 def test_a_small_model_is_asked_where_one_is_set(tmp_path: Path) -> None:

@@ -86,6 +86,15 @@ def test_a_long_session_still_fits() -> None:
     assert brief.endswith(".")
 
 
+def test_of_a_long_session_only_what_is_shown_is_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr("mewcode.agent.briefs.redact", lambda text: seen.append(text) or text)
+    messages = [said for n in range(3_000) for said in (user(f"prompt {n} " * 50), model("answer " * 500))]
+    brief_question("title", messages)
+    plain_brief("title", messages)
+    assert len(seen) < 200
+
+
 def test_a_brief_is_cut_behind_a_sentence() -> None:
     text = "One sentence of six words here. " * 30
     brief = read_brief(text)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -121,6 +123,23 @@ def test_without_git_the_files_known_to_the_session_are_watched(tmp_path: Path) 
         assert (project / "a").read_text() == "1"
 
     play(tmp_path, calls, scenario)
+
+
+def test_a_new_conversation_does_not_wait_for_the_last_look(tmp_path: Path) -> None:
+    held = threading.Event()
+
+    async def scenario(session: Session) -> None:
+        await say(session, "go")
+        old = session.safekeeping.checkpoints
+        old._thread.submit(held.wait)
+        session.clear()
+        try:
+            asked = asyncio.to_thread(lambda: session.safekeeping.checkpoints)
+            assert await asyncio.wait_for(asked, 20) is not old
+        finally:
+            held.set()
+
+    play(tmp_path, [bash("true")], scenario)
 
 
 def test_what_was_not_kept_is_named(tmp_path: Path) -> None:

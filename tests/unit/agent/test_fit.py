@@ -124,6 +124,22 @@ def test_a_short_summary_of_before_stays() -> None:
     assert [message.id for message in kept] == ["s", "left-out", "u2", "a2"]
 
 
+def test_a_summary_that_takes_most_of_the_room_stays_too() -> None:
+    summary = user("s", "what was done " * 120, "compaction")
+    messages = [summary, user("u1"), model("a1", "x" * 9_000), user("u2"), model("a2")]
+    kept = fitted(messages, 1_600)
+    assert [message.id for message in kept] == ["s", "left-out", "u2", "a2"]
+
+
+def test_the_list_of_tasks_stays() -> None:
+    tasks = ToolCall("t1", "todo", {"items": [{"text": "write it", "status": "pending"}]})
+    both = [Message("a0", "assistant", (Text("so"), tasks), "model"), tool("t1")]
+    messages = [user("u0"), *both, user("u1"), model("a1", "x" * 9_000), user("u2"), model("a2")]
+    kept = fitted(messages, 2_000)
+    assert [message.id for message in kept] == ["left-out", "a0", "r-t1", "u2", "a2"]
+    assert kept[1].content == (tasks,)
+
+
 # Estimates.
 
 

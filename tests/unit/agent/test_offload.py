@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mewcode.agent.conversation import Conversation
-from mewcode.agent.offload import LIMIT, SHOWN, _where, both_ends, is_too_long, put_aside
+from mewcode.agent.offload import LIMIT, SHOWN, StepRoom, _where, both_ends, put_aside
 from mewcode.core.codec import clean_text
 from mewcode.core.events import ToolEnded
 from mewcode.core.message import Image, Text, ToolResult
@@ -47,10 +47,10 @@ def size(text: str) -> int:
 @example("x" * LIMIT)
 @example("x" * (LIMIT + 1))
 def test_too_long_is_told_in_bytes(text):
-    assert is_too_long(ToolOutcome.text(text)) == (size(text) > LIMIT)
+    assert StepRoom().has_for(ToolOutcome.text(text), pages=False) == (size(text) <= LIMIT)
     half = len(text) // 2
     parts = (Text(text[:half]), Image("image/png", "aGk="), Text(text[half:]))
-    assert is_too_long(ToolOutcome(parts)) == (size(text) > LIMIT)
+    assert StepRoom().has_for(ToolOutcome(parts), pages=False) == (size(text) <= LIMIT)
 
 
 @settings(max_examples=150, deadline=None)
@@ -125,7 +125,7 @@ def test_a_tool_that_cut_its_own_result_gets_the_place_said_in_its_note():
     text = "head\n[... 3 lines left out ...]\ntail"
     outcome = ToolOutcome.text(text, is_error=True)
     outcome = ToolOutcome(outcome.content, None, True, Whole("head\na\nb\nc\ntail", text.index(" ...]\n")))
-    assert is_too_long(outcome)
+    assert not StepRoom().has_for(outcome, pages=False)
     shown = put_aside(outcome, "c", kept)
     assert shown.content[0].text == (
         f"head\n[... 3 lines left out. The whole text is in {PATH}: read_file with offset and limit pages "

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mewcode.agent.git_look import run_git
 from mewcode.agent.pause import Pause
 from mewcode.agent.surroundings import Surroundings
 from mewcode.config.load import LoadedConfig
@@ -106,6 +107,19 @@ def test_in_a_repository_that_names_programs_none_is_run(repository: Path) -> No
     assert lines[1] == "Commits since then, as git tells them:"
     assert len(lines) == 3  # out of git's own record, a file
     assert lines[2].endswith("commit: add new 看 ‹b›")
+    assert not mark.exists()
+
+
+def test_a_program_of_the_project_is_not_taken_for_git(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = repository.parent / "ran"
+    (repository / "git").write_text(f"#!/bin/sh\ntouch {mark}\n")
+    (repository / "git").chmod(0o755)
+    monkeypatch.chdir(repository)
+    here = around(repository, trusted=True)
+    for path in (f":{os.environ['PATH']}", ".", ""):
+        run_git(replace(here, environ={"PATH": path}), ("status",), time.monotonic() + 20)
     assert not mark.exists()
 
 

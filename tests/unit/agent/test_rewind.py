@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mewcode.agent.conversation import new_message
-from mewcode.agent.rewind import RewindReport, can_undo, points, preview, rewind, undo_rewind
+from mewcode.agent.rewind import RewindReport, points, preview, preview_undo, rewind, undo_rewind
 from mewcode.agent.session import Session
 from mewcode.core.errors import SessionError
 from mewcode.core.message import Text, ToolCall
@@ -178,6 +178,22 @@ def test_an_edit_of_the_users_between_two_of_the_models_is_a_conflict(tmp_path: 
     play(tmp_path, turns(*calls), scenario)
 
 
+def test_an_undo_says_before_what_it_would_leave_and_can_be_forced(tmp_path: Path) -> None:
+    path = project_in(tmp_path) / "a"
+    calls = [call("write_file", {"path": "a", "content": "1"})]
+
+    async def scenario(session: Session) -> None:
+        await say(session, "one")
+        await back(session, "one")
+        assert [change.conflict for change in await preview_undo(session)] == [""]
+        path.write_text("the user's own")
+        assert [change.path for change in await preview_undo(session) if change.conflict] == [str(path)]
+        assert names((await undo_rewind(session, force=True)).restored) == ["a"]
+        assert path.read_text() == "1"
+
+    play(tmp_path, turns(*calls), scenario)
+
+
 def test_no_rewind_while_a_turn_runs_and_no_turn_while_one_rewinds(tmp_path: Path) -> None:
     waiting = Hold()
 
@@ -193,7 +209,8 @@ def test_no_rewind_while_a_turn_runs_and_no_turn_while_one_rewinds(tmp_path: Pat
             waiting.release.set()
             async for _ in run:
                 pass
-        assert not can_undo(session)
+        with pytest.raises(SessionError, match="no rewind"):
+            await preview_undo(session)
         with pytest.raises(SessionError, match="no rewind"):
             await undo_rewind(session)
         with pytest.raises(SessionError, match="not in this conversation"):
@@ -269,7 +286,7 @@ def test_a_resumed_session_reaches_back_and_can_still_undo(tmp_path: Path) -> No
 
     async def second(session: Session) -> None:
         assert texts(session) == ["one"]
-        assert can_undo(session)
+        await preview_undo(session)
         await undo_rewind(session)
         assert texts(session) == ["one", "two"]
         assert (project / "b").read_text() == "2"
@@ -312,6 +329,21 @@ def test_nothing_is_on_disk_before_the_first_change(tmp_path: Path) -> None:
     play(tmp_path, turns(call("read_file", {"path": "none"}), call("bash", {"command": "echo hi"})), scenario)
 
 
+def test_a_new_file_stays_where_it_cannot_be_kept(tmp_path: Path) -> None:
+    path = project_in(tmp_path) / "a"
+
+    async def scenario(session: Session) -> None:
+        await say(session, "one")
+        (session.archive.folder / "checkpoints").write_text("a file in the way")
+        await say(session, "write")
+        report = await back(session, "write")
+        assert (names(report.failed), path.read_text()) == (["a"], "new")
+        assert report.failed[0].impossible.startswith("what stands there cannot be kept: ")
+        assert "it could not be kept" not in report.failed[0].impossible
+
+    play(tmp_path, turns(call("list_dir", {"path": "."}), write("a", "new")), scenario)
+
+
 def test_a_write_does_not_fail_where_no_checkpoint_can_be_taken(tmp_path: Path) -> None:
     path = project_in(tmp_path) / "a"
     path.write_text("old")
@@ -326,7 +358,7 @@ def test_a_write_does_not_fail_where_no_checkpoint_can_be_taken(tmp_path: Path) 
         report = await back(session, "write")
         assert (names(report.failed), path.read_text()) == (["a"], "new")
         assert "could not be kept" in report.failed[0].impossible
-        assert any("may not be undone" in note for note in report.notes)
+        assert any("can be undone only while" in note for note in report.notes)
 
     play(tmp_path, turns(call("read_file", {"path": "a"}), write("a", "new")), scenario)
 

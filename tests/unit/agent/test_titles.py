@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mewcode.agent.conversation import new_message
-from mewcode.agent.side_call import fenced_data, plain_answer
+from mewcode.agent.side_call import plain_answer
 from mewcode.agent.titles import LONGEST, read_title, title_question
 from mewcode.core.message import Message, Text
+from mewcode.infra.fence import fenced_data
 
 
 def say(role: str, text: str, origin: str = "") -> Message:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -82,6 +83,63 @@ def test_a_prompt_that_is_too_long_is_known_by_its_words(said: str) -> None:
     body = b'{"error": {"message": "%s"}}' % said.encode()
     assert type(_error(400, body)) is PromptTooLong
     assert type(error_in_stream({"type": "invalid_request_error", "message": said})) is PromptTooLong
+
+
+@pytest.mark.parametrize(
+    ("said", "tokens", "limit"),
+    [
+        ("prompt is too long: 210000 tokens > 200000 maximum", 210_000, 200_000),
+        (
+            "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens "
+            "(8000 in the messages, 1000 in the completion)",
+            8_000,
+            8_192,
+        ),
+        (
+            "maximum context length is 4096 tokens. However, your messages resulted in 4443 tokens",
+            4_443,
+            4_096,
+        ),
+        (
+            "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it",
+            4_390,
+            4_096,
+        ),
+        ("Requested tokens (2285) exceed context window of 2048", 2_285, 2_048),
+        ("Input prompt (36893 tokens) is too long and exceeds limit of 1000", 36_893, 1_000),
+        (
+            "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease it",
+            190_000,
+            200_000,
+        ),
+        (
+            "The input token count (1,200,000) exceeds the maximum number of tokens allowed (1,048,576).",
+            1_200_000,
+            1_048_576,
+        ),
+        ("context_length_exceeded", 0, 0),
+        ("prompt is too long: 999999999999 tokens > 0 maximum", 0, 0),
+    ],
+)
+def test_what_a_service_says_of_its_limit_is_read(said: str, tokens: int, limit: int) -> None:
+    error = _error(400, json.dumps({"error": {"message": said}}).encode())
+    assert isinstance(error, PromptTooLong)
+    assert (error.tokens, error.limit) == (tokens, limit)
+    assert "/compact" in error.hint
+
+
+def test_a_local_server_that_fails_with_a_prompt_that_is_too_long() -> None:
+    said = {
+        "code": 500,
+        "message": "the request exceeds the available context size",
+        "type": "exceed_context_size_error",
+        "n_prompt_tokens": 14_429,
+        "n_ctx": 8_192,
+    }
+    for error in (_error(500, json.dumps({"error": said}).encode()), error_in_stream(said)):
+        assert isinstance(error, PromptTooLong)
+        assert not error.retryable
+        assert (error.tokens, error.limit) == (14_429, 8_192)
 
 
 def test_what_no_waiting_helps_is_no_rate_limit() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ STEPS = st.lists(
         st.tuples(st.just("turn"), st.integers(0, 2)),
         st.tuples(st.just("rewind"), st.integers(0, 10_000)),
         st.tuples(st.just("compact"), st.integers(0, 5)),
+        st.tuples(st.just("compact_to_words"), st.integers(1, 3)),
         st.tuples(st.just("torn_compact"), st.integers(0, 5)),
         st.tuples(st.just("state"), st.sampled_from(["plan", "default", "accept-edits"])),
         st.tuples(st.just("usage"), st.integers(0, 1)),
@@ -108,7 +110,14 @@ class Script:
 
     def compact(self, kept: int) -> None:
         """A summary, then copies of the last messages."""
-        copied = self.way.spoken[len(self.way.spoken) - kept :] if kept else ()
+        self._compact(self.way.spoken[len(self.way.spoken) - kept :] if kept else ())
+
+    def compact_to_words(self, kept: int) -> None:
+        """A summary, then copies of old words of the user's: all that stood before is history still."""
+        self._compact([message for message in self.way.spoken if message.origin == "user"][:kept])
+
+    def _compact(self, copied: Sequence[Message]) -> None:
+        before = self.way.written
         self.count += 1
         name = f"id{self.count}"
         marker = compact_record(
@@ -127,6 +136,8 @@ class Script:
         self.say("user", (Text("summary"),), "compaction")
         for message in copied:
             self.say(message.role, message.content, message.origin, message.id)
+        self.way = msgspec.structs.replace(self.way, written=before + self.way.since)
+        self.ways[self.head] = self.way
 
     def torn_compact(self, kept: int) -> None:
         """A compaction in whose middle the program ended: it is as if it had not been."""

@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mewcode.sessions import briefs
 from mewcode.sessions.brief_index import INDEX_FILE, indexed_names, note_names
@@ -17,11 +19,20 @@ from mewcode.sessions.briefs import (
     is_named,
     keep_brief,
     known_title,
+    labels_in,
     newest_names,
     recent_briefs,
     without_brief,
 )
-from mewcode.sessions.record import Base, Fork, brief_record, encode_record, session_record, title_record
+from mewcode.sessions.record import (
+    Base,
+    Fork,
+    brief_record,
+    decode_line,
+    encode_record,
+    session_record,
+    title_record,
+)
 from tests.support.archive import add_lines, head, make_session, said
 
 
@@ -114,6 +125,17 @@ def test_what_is_odd_is_left_out(folder: Path, tmp_path: Path) -> None:
     assert texts(recent_briefs(folder, name(9), ours)) == ["line two red"]
     assert recent_briefs(folder, "old-name", ours) == ()
     assert recent_briefs(tmp_path / "none", name(9), ours) == ()
+
+
+@given(st.lists(st.sampled_from([
+    brief("b", 1.0), brief("c", 9.0), encode_record(title_record("t", ts=1.0)),
+    b'"title"\n', b'"brief""title"\n', b"\n", said("a", '"brief"'), b'{"type":"title","title":"half"',
+])), st.booleans())  # fmt: skip
+def test_labels_are_those_of_the_lines_that_are_labels(lines: list[bytes], is_cut: bool) -> None:
+    piece = b"".join(lines)[3 if is_cut else 0 :]
+    records = map(decode_line, reversed(piece.split(b"\n")))
+    labels = [record for record in records if isinstance(record, dict)]
+    assert list(labels_in(piece, 5.0)) == [label for label in labels if label["ts"] < 5.0]
 
 
 def test_a_brief_deep_in_a_file_is_not_looked_for(folder: Path) -> None:

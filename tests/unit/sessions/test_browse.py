@@ -73,6 +73,19 @@ def test_a_cold_cache_gives_names_and_ages(browser, sessions):
     assert time.strftime("%Y%m%d-%H%M%S", time.localtime(found[ONE].updated)) == ONE[:15]
 
 
+def test_a_link_is_no_session(browser, sessions, tmp_path):
+    elsewhere = make_session(tmp_path / "elsewhere", "20260303-100000-cccc", said("u", "not yours", 30))
+    (sessions / "20260303-100000-cccc").symlink_to(elsewhere)
+    linked = sessions / "20260304-100000-dddd"
+    linked.mkdir()
+    (linked / "conversation.jsonl").symlink_to(elsewhere / "conversation.jsonl")
+    assert sorted(entry.id for entry in browser.known(THIS_FOLDER)) == [ONE, TWO, linked.name]
+    with pytest.raises(SessionError, match="cannot be read"):
+        browser.preview(named(browser, linked.name))
+    assert sorted(refreshed(browser)) == [ONE, TWO]
+    assert not browser.search("re:not yours", THIS_FOLDER, never).hits
+
+
 def test_what_was_refreshed_is_known_at_once(browser, sessions, places):
     fresh = refreshed(browser)
     known = {entry.id: entry for entry in browser.known(THIS_FOLDER)}
@@ -91,8 +104,8 @@ def test_a_project_without_sessions_has_none_and_gets_no_files(browser, places):
     told = []
     browser.refresh(EVERYWHERE, told.append, never)
     assert told == [[]]
-    assert browser.search('"x"', EVERYWHERE, never) == []
-    assert browser.search("re:x", EVERYWHERE, never) == []
+    assert browser.search('"x"', EVERYWHERE, never).hits == []
+    assert browser.search("re:x", EVERYWHERE, never).hits == []
     update(places, never)
     assert not places.project.exists()
     assert not cache_path(places.project / "sessions").exists()
@@ -152,7 +165,7 @@ def test_scopes(browser, sessions, places, tmp_path):
         (ONE, str(other), "elsewhere"), (ONE, str(places.root), "fix the parser"),
         (TWO, str(places.root), "write the docs"),
     ]  # fmt: skip
-    assert {hit.path for hit in browser.search("re:.", EVERYWHERE, never)} == {
+    assert {hit.path for hit in browser.search("re:.", EVERYWHERE, never).hits} == {
         sessions / ONE, sessions / TWO, other / ".mewcode" / "sessions" / ONE,
     }  # fmt: skip
 
@@ -165,7 +178,7 @@ def test_phrases_stand_as_they_were_typed(browser, sessions):
     refreshed(browser)
 
     def turns(query):
-        return sorted(hit.turn for hit in browser.search(query, THIS_FOLDER, never))
+        return sorted(hit.turn for hit in browser.search(query, THIS_FOLDER, never).hits)
 
     assert turns('"a-b"') == [2]
     assert turns('"a b"') == [3]
@@ -173,7 +186,7 @@ def test_phrases_stand_as_they_were_typed(browser, sessions):
     assert turns('"存档的"') == [4]
     assert turns('"the par') == [1]
     assert turns('"the par"') == []
-    [hit] = browser.search('"the parser"', THIS_FOLDER, never)
+    [hit] = browser.search('"the parser"', THIS_FOLDER, never).hits
     assert (hit.path, hit.turn, hit.snippet) == (sessions / ONE, 1, "fix the parser")
 
 
@@ -184,18 +197,18 @@ def test_a_regular_expression_reads_every_message(browser, sessions):
         said("c", "x" * 5000 + " Needle7 " + "y" * 5000, 12, "assistant"), b"torn",
         said("v", "会话 needle存档", 15),
     )  # fmt: skip
-    found = [(hit.turn, hit.role) for hit in browser.search("re:needle", THIS_FOLDER, never)]
+    found = [(hit.turn, hit.role) for hit in browser.search("re:needle", THIS_FOLDER, never).hits]
     assert found == [(1, "assistant"), (1, "tool"), (1, "assistant"), (2, "user")]
-    assert [hit.snippet for hit in browser.search(r"re: ^E +needle \d+$", THIS_FOLDER, never)] == [
+    assert [hit.snippet for hit in browser.search(r"re: ^E +needle \d+$", THIS_FOLDER, never).hits] == [
         "E needle 42"
     ]
-    [hit] = browser.search(r"re:Needle\d", THIS_FOLDER, never)
+    [hit] = browser.search(r"re:Needle\d", THIS_FOLDER, never).hits
     assert hit.snippet[slice(*hit.marks[0])] == "Needle7"
     assert len(hit.snippet) <= 162
     assert hit.snippet.startswith("…")
     assert hit.snippet.endswith("…")
-    assert [hit.turn for hit in browser.search("re:存档", THIS_FOLDER, never)] == [2]
-    assert browser.search("re:", THIS_FOLDER, never) == []
+    assert [hit.turn for hit in browser.search("re:存档", THIS_FOLDER, never).hits] == [2]
+    assert browser.search("re:", THIS_FOLDER, never).hits == []
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", "a{99999999999}", "(?P<", "\\"])
@@ -308,7 +321,19 @@ def test_many_threads_at_once(browser, sessions):
     for thread in threads:
         thread.join(60)
     assert failed == []
-    assert len(browser.search('"needle"', THIS_FOLDER, never)) == 30
+    assert len(browser.search('"needle"', THIS_FOLDER, never).hits) == 30
+
+
+@pytest.mark.parametrize("query", ['"needle"', "re:needle"])
+def test_what_is_left_out_of_many_hits_is_said(browser, sessions, query):
+    make_session(sessions, "20261130-120000-cccc", *(said(f"n{n}", "a needle", n) for n in range(100)))
+    refreshed(browser)
+    found = browser.search(query, THIS_FOLDER, never)
+    assert (len(found.hits), found.is_complete) == (100, True)
+    add_lines(sessions / ONE, said("more", "a needle", 200))
+    refreshed(browser)
+    found = browser.search(query, THIS_FOLDER, never)
+    assert (len(found.hits), found.is_complete) == (100, False)
 
 
 _WARM = """

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mewcode.core.errors import SessionError
 from mewcode.infra.redact import redact
-from mewcode.sessions.export import SUFFIXES, free_name, kind_of, write_export
+from mewcode.sessions.export import SUFFIXES, check_target, exported, free_name, kind_of, write_export
 from mewcode.sessions.export_facts import SessionFacts, facts_of
 from mewcode.sessions.record import encode_record, title_record
 from tests.support.archive import answered, asked, head, make_session, said
@@ -42,6 +42,14 @@ def test_facts_come_from_the_file(tmp_path: Path) -> None:
         facts_of(tmp_path / "none")
 
 
+@pytest.mark.parametrize("ts", [1e300, -1e300, 1e17])
+def test_a_moment_in_no_calendar_stops_no_export(tmp_path: Path, ts: float) -> None:
+    found = facts_of(make_session(tmp_path, NAME, head(NAME), said("u", "words", ts)))
+    assert "words" in exported(found, "markdown", str)
+    assert "words" in exported(found, "html", str)
+    assert free_name(tmp_path, found, str).name == "unknown-words.md"
+
+
 def test_the_suffix_says_the_form() -> None:
     for suffix, kind in SUFFIXES.items():
         assert kind_of(Path(f"a{suffix}")) == kind
@@ -64,6 +72,16 @@ def test_a_file_that_is_there_is_never_replaced(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="cannot be written"):
         write_export(tmp_path / "none" / "a.md", "other")
     assert sorted(os.listdir(tmp_path)) == ["a.md", "dangling"]
+
+
+def test_where_nothing_can_be_written_is_known_before_the_work(tmp_path: Path) -> None:
+    check_target(tmp_path / "a.md")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(SessionError, match="exists"):
+        check_target(tmp_path / "dangling")
+    with pytest.raises(SessionError, match="there is no folder"):
+        check_target(tmp_path / "none" / "a.md")
+    assert os.listdir(tmp_path) == ["dangling"]
 
 
 def test_a_file_system_without_hard_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -49,6 +50,23 @@ def catalog_of(sessions: Path, cache: Path) -> Catalog:
     catalog = Catalog(sessions, cache)
     catalog.refresh()
     return catalog
+
+
+def test_a_line_without_an_end_in_sight_is_passed_over(tmp_path, monkeypatch):
+    monkeypatch.setattr("mewcode.sessions.catalog_glance.LONGEST", 1_000)
+    long = said("b", "long " * 60_000)
+    folder = make_session(tmp_path / "s", NAME, said("a", "first", 1), long, said("c", "last", 3))
+    with closing(catalog_of(tmp_path / "s", tmp_path / "c")) as catalog:
+        [entry] = catalog.entries()
+        assert (entry.messages, entry.damaged, entry.first_prompt) == (2, 0, "first")
+        assert [hit.snippet for hit in search(catalog, "last", 5)] == ["last"]
+        assert not search(catalog, "long", 5)
+        add_lines(folder, long[:-1])
+        catalog.refresh()
+        assert catalog.entries()[0].messages == 2
+        add_lines(folder, b"\n", said("d", "more", 4))
+        catalog.refresh()
+        assert catalog.entries()[0].messages == 3
 
 
 def only(sessions: Path, cache: Path):
@@ -199,6 +217,14 @@ def test_a_fork_bears_its_own_words_else_the_title_of_what_it_continues(tmp_path
     }  # fmt: skip
     assert found["dddd"].parent_session == NAME
     assert (found["ffff"].tokens, found["ffff"].cost_usd) == (11, 0.25)
+
+
+def test_a_fork_goes_on_counting_turns(tmp_path):
+    carried = encode_record(usage_record(Totals(), ts=20, turns=3) | {"carried": True})
+    forked("20260106-100000-ffff", NAME, carried, said("v", "forked", 21), sessions=tmp_path / "s")
+    with closing(catalog_of(tmp_path / "s", tmp_path / "c")) as catalog:
+        assert [hit.turn for hit in search(catalog, "forked", 5)] == [4]
+        assert catalog.entries()[0].turns == 1
 
 
 def test_new_sessions_are_looked_at_before_they_are_read(tmp_path):

@@ -60,6 +60,7 @@ def test_what_is_no_session(sessions, tmp_path_factory):
     os.mkfifo(sessions / "fifo" / "conversation.jsonl")
     assert newest_session(sessions) == sessions / NAMES[0]
     assert [info.id for info in list_sessions(sessions)] == NAMES
+    assert [info.id for info in list_sessions(sessions, 1)] == NAMES[:1]
 
 
 def test_by_id_and_by_unique_beginning(sessions):

@@ -22,6 +22,7 @@ from mewcode.sessions.import_detect import kind_of
 from mewcode.sessions.import_files import read_original, session_files
 from mewcode.sessions.import_session import Place, import_session, imported_before
 from mewcode.sessions.reader import load_history, load_session
+from mewcode.sessions.record import encode_record, session_record, state_record
 from mewcode.sessions.repair import is_sound, repair_messages
 from mewcode.sessions.trash import taken_at
 from tests.support.archive import answered, asked, head, make_session, said
@@ -316,6 +317,22 @@ def test_our_own_json_of_any_session(tmp_path_factory, before, number, steps):
     assert load_session(imported.folder).messages == load_session(folder).messages
     assert load_history(imported.folder).messages == load_history(folder).messages
     assert load_session(imported.folder).turns == load_session(folder).turns
+
+
+@pytest.mark.parametrize(
+    ("mode", "taken"), [("accept-edits", "default"), ("bypass", "default"), ("plan", "plan")]
+)
+def test_a_file_does_not_say_what_is_done_unasked(take, mode, taken):
+    records = [
+        session_record("20260101-100000-aaaa", ts=1.0, cwd="/", mode=mode, provider="", model="m"),
+        state_record(ts=2.0, mode=mode),
+        {"type": "compact", "id": "k", "parent": "u", "ts": 3.0, "mode": mode},
+    ]
+    first, *others = map(encode_record, records)
+    assert take(data=first + said("u", "hello", 2) + b"".join(others), name="x.jsonl").mode == taken
+    lines = (take.folder / "conversation.jsonl").read_bytes().splitlines()
+    named = [json.loads(line).get("mode") for line in lines]
+    assert set(named) == {None, taken}
 
 
 def test_a_forks_file_alone_is_refused(tmp_path):

@@ -361,6 +361,20 @@ def test_a_lock_file_that_says_nothing(tmp_path, content):
     writer.close()
 
 
+def test_a_lock_file_that_is_another_file_by_its_content_is_left_as_it_is(tmp_path):
+    writer = create(tmp_path)
+    writer.append(user("u1"))
+    writer.close()
+    lock, source = writer.folder / LOCK_FILE, tmp_path / "main.py"
+    source.write_bytes(b"print(1)\n")
+    for content in (source.read_bytes(), b'{"pid":1}' + b" " * 5000):
+        source.write_bytes(content)
+        lock.unlink()
+        os.link(source, lock)
+        SessionWriter.open(writer.folder).close()
+        assert source.read_bytes() == content
+
+
 def test_a_late_record_to_a_session_that_another_has_taken_waits(tmp_path):
     writer = create(tmp_path)
     writer.append(user("u1"))

@@ -78,6 +78,12 @@ def test_the_session_that_runs_counts_up_to_now(tmp_path: Path) -> None:
     assert inputs(spending_since(tmp_path, now - 60, current=unsaved)) == {today: {"m": 1100}}
 
 
+def test_what_is_said_to_be_used_in_the_future_was_used_by_now(tmp_path: Path) -> None:
+    session(tmp_path, "a", message(1e300, 10), total(1e300, 30), mtime=time.time())
+    today = time.strftime("%Y-%m-%d")
+    assert inputs(spending_since(tmp_path, NOON - DAY)) == {today: {"m": 30}}
+
+
 def test_what_a_fork_brought_along_was_used_elsewhere(tmp_path: Path) -> None:
     carried = encode_record(usage_record(Totals({"m": used(500)}, 0.0), ts=NOON) | {"carried": True})
     session(tmp_path, "fork", message(NOON, 500), carried, message(NOON, 20), total(NOON, 520))

@@ -138,6 +138,24 @@ def test_a_folder_deleted_while_running_is_made_again(tmp_path):
     assert [message.id for message in load_session(writer.folder).messages] == ["u2"]
 
 
+def test_what_a_kill_left_is_swept_once_it_is_old(tmp_path):
+    writer = create(tmp_path)
+    writer.append(user("u"))
+    results = writer.folder / "tool-results"
+    results.mkdir()
+    (tmp_path / "target").write_bytes(b"")
+    for name in (".call.abcdefgh.tmp", ".new.abcdefgh.tmp", "kept.tmp", ".kept"):
+        (results / name).write_bytes(b"half")
+        if name != ".new.abcdefgh.tmp":
+            os.utime(results / name, (1.0, 1.0))
+    (results / ".link.abcdefgh.tmp").symlink_to(tmp_path / "target")
+    os.utime(tmp_path / "target", (1.0, 1.0))
+    writer.keep_result("c", "text")
+    left = [".kept", ".link.abcdefgh.tmp", ".new.abcdefgh.tmp", "c", "kept.tmp"]
+    assert sorted(os.listdir(results)) == left
+    writer.close()
+
+
 def test_results_and_messages_at_once(tmp_path):
     writer = create(tmp_path)
     kept = []

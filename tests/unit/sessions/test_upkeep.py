@@ -87,6 +87,19 @@ def test_the_trash_is_emptied(folder: Path) -> None:
     assert list_trash(folder) == []
 
 
+def test_a_mark_in_the_trash_that_is_no_file_is_not_waited_for(folder: Path) -> None:
+    for name, make in (("20260101-000000-000a", os.mkfifo), ("20260101-000000-000b", nested)):
+        make(old(folder / "trash", name) / "trashed.json")
+    old(folder, "20260101-000000-0001", 1.0)
+    report = run(folder, NOW + 31 * DAY)
+    assert report is not None
+    assert report.emptied == 2
+
+
+def nested(path: Path) -> None:
+    path.write_bytes(b"[" * 4_000)
+
+
 def test_one_process_does_it(folder: Path) -> None:
     old(folder, "newest", days=1)
     old(folder, "one")

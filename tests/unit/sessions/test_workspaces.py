@@ -34,7 +34,7 @@ def places_in(tmp_path: Path, name: str):
 def begin(places) -> None:
     writer = SessionWriter.create(
         places.project / "sessions", cwd=places.cwd, provider="p", model="m", mode="default",
-        prepare=lambda: make_project(places),
+        prepare=lambda: make_project(places, trusted=False),
     )  # fmt: skip
     writer.append(user("u"))
     writer.close()
