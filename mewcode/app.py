@@ -86,6 +86,10 @@ def _command(options: Options, environ: dict[str, str], interactive: bool) -> in
         from mewcode.session_commands.run import run_sessions
 
         return run_sessions(options, environ, places)
+    if options.command == "memory":
+        from mewcode.memory_commands.run import run_memory
+
+        return run_memory(options, environ, places)
     if options.command == "instructions":
         from mewcode.inspection.instructions import run_instructions
 
@@ -159,6 +163,11 @@ def _interactive(options: Options, environ: dict[str, str], places: Places) -> i
         # Whoever sits at a terminal is asked at once.
         return open_session(setup, person, wait=0.0)
 
+    def trust(root: Path) -> None:
+        nonlocal setup
+        setup.trust.trust(root)
+        setup = Setup(options, environ, places)
+
     ui = setup.loaded.config.ui
     look = Look(
         places.cwd,
@@ -173,8 +182,8 @@ def _interactive(options: Options, environ: dict[str, str], places: Places) -> i
         from mewcode.repl.plain import run_plain
 
         list_sessions = (lambda: _session_options(places)) if options.resume == "" else None
-        return run_plain(open_session, look, list_sessions)
-    return run_repl(open_session, environ, look)
+        return run_plain(open_session, look, list_sessions, trust)
+    return run_repl(open_session, environ, look, trust)
 
 
 def _pick_session(setup: Setup) -> CatalogEntry | int:
@@ -222,10 +231,13 @@ def _session_options(places: Places) -> tuple[Option, ...]:
 
 async def _headless(setup: Setup) -> int:
     from mewcode.assembly import open_session
+    from mewcode.headless.context import asks_for_context
     from mewcode.headless.output import SessionFacts, make_output
     from mewcode.headless.run import run_headless
 
     options = setup.options
+    if asks_for_context(options):
+        return await _tell_context(setup)
     prompts = _prompts(options)
     session = open_session(setup, person=None)
     try:
@@ -244,6 +256,22 @@ async def _headless(setup: Setup) -> int:
         return await run_headless(session.agent, prompts, make_output(options.output_format), facts)
     finally:
         await session.aclose()
+
+
+async def _tell_context(setup: Setup) -> int:
+    """What fills the window of the session that the options name, or of a new one; no request is made."""
+    from mewcode.assembly import open_session
+    from mewcode.headless.context import write_context
+
+    session = open_session(setup, person=None)
+    try:
+        await session.prepare(fits=False)
+        # A new one is no session yet: nobody could continue it.
+        name = session.id if session.agent.conversation.messages else ""
+        write_context(session.measure(), name, setup.options.output_format, sys.stdout)
+    finally:
+        await session.aclose()
+    return 0
 
 
 def _tell_saving(failing: str | None) -> None:

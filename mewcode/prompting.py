@@ -11,7 +11,7 @@ from mewcode.config.schema import Config
 from mewcode.infra.paths import Places
 from mewcode.instruction_source import instruction_loaders
 from mewcode.instructions.gate import InstructionGate
-from mewcode.prompt.builder import build_prompt, fixed_modules
+from mewcode.prompt.builder import fixed_modules, join_sections, render_sections
 from mewcode.prompt.environment import environment_module
 from mewcode.prompt.module import PromptModule
 from mewcode.prompt.recent import RecentSession, recent_module
@@ -20,7 +20,8 @@ from mewcode.sessions.settings import SessionSettings
 
 
 class SystemPrompt:
-    """``is_ours``: whether a session may be spoken of (see `sessions.briefs`)."""
+    """``is_ours``: whether a session may be spoken of (see `sessions.briefs`). ``sections``: the texts of
+    which the prompt was built last, by the modules' names."""
 
     def __init__(
         self,
@@ -38,10 +39,13 @@ class SystemPrompt:
         self._settings = settings
         self._is_ours = is_ours
         self._add_dirs = tuple(add_dirs)
+        self.sections: dict[str, str] = {}
 
     def build(self, model: str, session_id: str) -> tuple[str, ...]:
         """The texts for one model and session; see `build_prompt`."""
-        return build_prompt(self.modules(model, session_id))
+        rendered = render_sections(self.modules(model, session_id))
+        self.sections = {module.name: text for module, text in rendered if text}
+        return join_sections(rendered)
 
     def modules(self, model: str, session_id: str) -> tuple[PromptModule, ...]:
         """All modules, in no order. They read when they are rendered."""

@@ -17,6 +17,7 @@ _MOST_COMMANDS = 12
 _MOST_CI = 8
 _MOST_FOLDERS = 20
 _MOST_WORKFLOWS = 10
+_MOST_VALUES = 10_000
 _WIDTH = 120
 _README = re.compile(r"readme(\.(md|rst|txt|markdown))?$", re.IGNORECASE)
 _TARGET = re.compile(r"^([A-Za-z][\w.-]*):(?!=)", re.MULTILINE)
@@ -52,13 +53,15 @@ def _is_folder(root: Path, name: str) -> bool:
     return not name.startswith(".") and name not in _SKIPPED_FOLDERS and (root / name).is_dir()
 
 
-def _read(path: Path) -> str:
+def _read(root: Path, name: str) -> str:
+    """The beginning of a file of the project; a link that leads out of it is none."""
+    path = root / name
     try:
-        if not path.is_file():
+        if not path.is_file() or not path.resolve().is_relative_to(root.resolve()):
             return ""
         with path.open("rb") as stream:
             return stream.read(_MOST_BYTES).decode("utf-8", "replace")
-    except OSError:
+    except (OSError, RuntimeError):
         return ""
 
 
@@ -73,8 +76,8 @@ def _manifest(root: Path) -> Mapping[str, Any]:
 
     for file, table in (("pyproject.toml", "project"), ("Cargo.toml", "package")):
         try:
-            found = tomllib.loads(_read(root / file)).get(table)
-        except (tomllib.TOMLDecodeError, RecursionError):
+            found = tomllib.loads(_read(root, file)).get(table)
+        except (ValueError, RecursionError):  # no TOML, or a number of thousands of digits
             continue
         if isinstance(found, dict):
             return found
@@ -83,7 +86,7 @@ def _manifest(root: Path) -> Mapping[str, Any]:
 
 def _package(root: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(_read(root / "package.json"))
+        found = json.loads(_read(root, "package.json"))
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -92,7 +95,7 @@ def _package(root: Path) -> Mapping[str, Any]:
 def _about(root: Path, names: list[str]) -> str:
     """The first paragraph of the README that is one."""
     readme = next((name for name in names if _README.match(name)), "")
-    for paragraph in re.split(r"\n\s*\n", _read(root / readme) if readme else ""):
+    for paragraph in re.split(r"\n\s*\n", _read(root, readme) if readme else ""):
         words = " ".join(paragraph.split())
         if words and words[0].isalnum() and not set(paragraph.strip()) <= set("=-\n "):
             return safe_line(words, 400)
@@ -101,7 +104,7 @@ def _about(root: Path, names: list[str]) -> str:
 
 def _commands(root: Path, names: list[str]) -> Iterator[str]:
     for runner, file in (("make", "Makefile"), ("just", "justfile")):
-        targets = [target for target in _TARGET.findall(_read(root / file)) if _DAILY.search(target)]
+        targets = [target for target in _TARGET.findall(_read(root, file)) if _DAILY.search(target)]
         yield from (f"- {_code(f'{runner} {target}')}" for target in targets)
     scripts = _package(root).get("scripts")
     if isinstance(scripts, dict):
@@ -113,7 +116,7 @@ def _commands(root: Path, names: list[str]) -> Iterator[str]:
         if _DAILY.search(name) and (root / "scripts" / name).is_file():
             yield f"- {_code(f'scripts/{name}')}"
     if "pyproject.toml" in names:
-        text = _read(root / "pyproject.toml")
+        text = _read(root, "pyproject.toml")
         for tool, command in (("pytest", "pytest"), ("ruff", "ruff check ."), ("mypy", "mypy .")):
             if f"[tool.{tool}" in text:
                 yield f"- {_code(command)}"
@@ -124,10 +127,10 @@ def _commands(root: Path, names: list[str]) -> Iterator[str]:
 
 
 def _ci(root: Path) -> Iterator[str]:
-    folder = root / ".github" / "workflows"
-    files = [folder / name for name in _names(folder) if name.endswith((".yml", ".yaml"))]
-    for path in [*files[:_MOST_WORKFLOWS], root / ".gitlab-ci.yml"]:
-        yield from _runs(_parsed(_read(path)), 0)
+    folder = ".github/workflows"
+    files = [f"{folder}/{name}" for name in _names(root / folder) if name.endswith((".yml", ".yaml"))]
+    for name in [*files[:_MOST_WORKFLOWS], ".gitlab-ci.yml"]:
+        yield from _runs(_parsed(_read(root, name)), set())
 
 
 def _parsed(text: str) -> Any:
@@ -141,13 +144,15 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def _runs(value: Any, depth: int) -> Iterator[str]:
-    """The lines of shell in a CI file, wherever they stand."""
-    if depth > 10:
+def _runs(value: Any, seen: set[int]) -> Iterator[str]:
+    """The lines of shell in a CI file, wherever they stand. ``seen``: ids of what was looked at; by way of
+    YAML's anchors a few lines can name a value a billion times."""
+    if id(value) in seen or len(seen) > _MOST_VALUES:
         return
+    seen.add(id(value))
     if isinstance(value, list):
         for item in value:
-            yield from _runs(item, depth + 1)
+            yield from _runs(item, seen)
     elif isinstance(value, dict):
         for key, item in value.items():
             if key in ("run", "script") and isinstance(item, str | list):
@@ -156,7 +161,7 @@ def _runs(value: Any, depth: int) -> Iterator[str]:
                     line.strip() for line in lines if line.strip() and not line.strip().startswith("#")
                 )
             else:
-                yield from _runs(item, depth + 1)
+                yield from _runs(item, seen)
 
 
 def _code(text: str) -> str:

@@ -9,6 +9,9 @@ from mewcode.instructions.lint import Finding
 from mewcode.instructions.load import Instructions
 from mewcode.instructions.tree import Include, Node
 
+# Of a finding that are named to a person; data has all.
+_PLACES = 5
+
 
 def nodes_of(loaded: Instructions) -> list[Node]:
     """All files that were read, in the order of the text."""
@@ -84,7 +87,9 @@ def as_lines(loaded: Instructions, findings: Sequence[Finding]) -> Iterator[str]
     files = f"{len(nodes):,} file" + ("s" if len(nodes) != 1 else "")
     yield f"{files}, {sum(node.size for node in nodes):,} bytes, about {tokens:,} tokens"
     for finding in findings:
-        places = ", ".join(f"{place.shown}:{place.line}" for place in finding.places)
+        places = ", ".join(f"{place.shown}:{place.line}" for place in finding.places[:_PLACES])
+        if (more := len(finding.places) - _PLACES) > 0:
+            places += f" and {more:,} more"
         yield f"{finding.kind}: {finding.text[:120]}  ({places})"
 
 

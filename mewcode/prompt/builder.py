@@ -29,10 +29,20 @@ def _written(key: str, priority: int, text: str) -> PromptModule:
 def build_prompt(modules: Iterable[PromptModule]) -> tuple[str, ...]:
     """Two texts, neither empty: what is the same for everyone, and what belongs to this session. The first
     can be cached across sessions."""
+    return join_sections(render_sections(modules))
+
+
+def render_sections(modules: Iterable[PromptModule]) -> list[tuple[PromptModule, str]]:
+    """The modules in their order, each with its text now; it may be empty."""
     ordered = sorted(modules, key=lambda module: (module.priority, module.name))
-    parts = [(module.stability, module.render()) for module in ordered]
+    return [(module, module.render()) for module in ordered]
+
+
+def join_sections(sections: Iterable[tuple[PromptModule, str]]) -> tuple[str, ...]:
+    """What `build_prompt` gives, of modules that are rendered already."""
+    parts = list(sections)
     texts = (
-        "\n\n".join(text for stability, text in parts if text and stability == kind)
+        "\n\n".join(text for module, text in parts if text and module.stability == kind)
         for kind in ("fixed", "session")
     )
     return tuple(text for text in texts if text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import islice
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from mewcode.prompt.module import PromptModule
 
 # Names that are shown, entries that are looked at for them, characters of a name.
 _NAMES, _LOOKED_AT, _NAME = 40, 2_000, 80
+_LINE_READ = 4_096
+"""Bytes of a file of git that holds one line."""
+_REF = re.compile(r"ref:\s*(refs/\S{1,250})")  # git allows no blanks in it, and no file system a longer part
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def environment_module(
@@ -62,14 +67,33 @@ def _listing(cwd: Path) -> str:
 def git_branch(root: Path) -> str:
     """The branch that ``root`` is on, a short commit id when it is on none, empty outside a repository.
     Reads the files that git keeps; runs nothing."""
+    git = git_folder(root)
+    head = _only_line(git / "HEAD") if git is not None else ""
+    if ref := _REF.fullmatch(head):
+        return ref[1].removeprefix("refs/heads/")
+    return head[:12] if _COMMIT.fullmatch(head) else ""
+
+
+def git_folder(root: Path) -> Path | None:
+    """Where git keeps the work tree ``root``; None where the folder says nothing of that. It may be anywhere:
+    what stands there is not the user's word."""
     git = root / ".git"
+    if not git.is_file():
+        return git
+    pointer = _only_line(git)
+    if not pointer.startswith("gitdir:"):
+        return None
     try:
-        if git.is_file():
-            pointer = git.read_text(encoding="utf-8").strip().removeprefix("gitdir:").strip()
-            git = (root / pointer).resolve()
-        head = (git / "HEAD").read_text(encoding="utf-8").strip()
+        return (root / pointer.removeprefix("gitdir:").strip()).resolve()
+    except (OSError, ValueError, RuntimeError):  # no path at all, or a circle of links
+        return None
+
+
+def _only_line(path: Path) -> str:
+    """What a file of one line says; empty where there is none, where it says more, or nothing fit to show."""
+    try:
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as stream:
+            text = stream.read(_LINE_READ).decode("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return ""
-    if head.startswith("ref: "):
-        return head.removeprefix("ref: ").removeprefix("refs/heads/")
-    return head[:12]
+    return text if text.isprintable() else ""

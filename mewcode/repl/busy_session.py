@@ -1,15 +1,19 @@
-"""A session that another window has open: the user reads it, continues a copy, waits, or leaves it."""
+"""A session that cannot be opened at once, and what the user says to that: one that another window has open
+they read, continue as a copy, wait for, or leave; for one that came with a folder they trust that, or not."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from mewcode.core.errors import SessionBusy
+from mewcode.core.errors import SessionBusy, SessionForeign
+from mewcode.infra.terminal_text import safe_line, visible_text
 from mewcode.repl.panel import Option
+from mewcode.repl.thread_call import call_in_thread
 
 T = TypeVar("T")
 
@@ -23,6 +27,11 @@ _OPTIONS = (
     Option("wait", "Wait", "until the other window lets go of it"),
     Option("cancel", "Cancel"),
 )
+_TRUST = (
+    Option("no", "No", "nothing of it is read"),
+    Option("yes", "Yes, I trust this folder", "from now on, with all that it brings"),
+)
+_BRINGS_SHOWN = 8
 
 
 class Asker(Protocol):
@@ -42,14 +51,26 @@ class Asker(Protocol):
 
 
 async def open_or_ask(
-    open_: Callable[[bool], Awaitable[T]], asker: Asker, now: Callable[[], float] = time.time
+    open_: Callable[[bool], Awaitable[T]],
+    asker: Asker,
+    now: Callable[[], float] = time.time,
+    *,
+    trust: Callable[[Path], None] | None = None,
 ) -> T | None:
     """What ``open_`` returns; it is told whether to continue a copy. While another window holds the session
-    (it raises `SessionBusy`, at once) the user says what to do; None where they leave it."""
+    (it raises `SessionBusy`, at once) the user says what to do; None where they leave it. Where it came with
+    a folder that is not trusted (`SessionForeign`) they are asked whether to trust that; a no raises the
+    error. ``trust`` remembers a yes, called in a thread; without it nobody is asked."""
     fork = False
     while True:
         try:
             return await open_(fork)
+        except SessionForeign as error:
+            if trust is None or not await _is_trusted(error, asker):
+                raise
+            await call_in_thread("trust", partial(trust, error.root))
+            trust = None
+            continue
         except SessionBusy as error:
             busy = error
         holder = holder_words(busy, now())
@@ -61,6 +82,19 @@ async def open_or_ask(
                 return found
         elif choice != "fork":
             return None
+
+
+async def _is_trusted(error: SessionForeign, asker: Asker) -> bool:
+    """Whether the user says so of the folder, of which all that it brings is named. Anything else is a no."""
+    shown = visible_text(str(error.root)).replace("\n", "\\n")
+    lines = [f"{safe_line(error.message, 200)}: the folder brought it", shown]
+    if error.brings:
+        lines.append("It also brings settings that can run commands or loosen permissions:")
+        lines += [f"- {safe_line(phrase, 200)}" for phrase in error.brings[:_BRINGS_SHOWN]]
+        if (more := len(error.brings) - _BRINGS_SHOWN) > 0:
+            lines.append(f"- and {more} more")
+    lines.append("Trust the folder and go on?")
+    return await asker.choose("\n".join(lines), _TRUST) == "yes"
 
 
 async def _choice(busy: SessionBusy, holder: str, asker: Asker) -> str | None:

@@ -23,10 +23,11 @@ _LOOKS: dict[str, tuple[str, Styles, Styles]] = {
 
 
 def render_diff(
-    view: DiffView, theme: Theme, width: int, max_lines: int, wrap: bool = False
+    view: DiffView, theme: Theme, width: int, max_lines: int, wrap: bool = False, first: int = 1
 ) -> tuple[str, list[str]]:
     """In a few words what changed ("+3 -1"), and the diff: at most ``max_lines`` lines and one that says how
-    many more there are. Long lines are cut, or with ``wrap`` shown in full."""
+    many more there are. Long lines are cut, or with ``wrap`` shown in full. ``first``: the number of the line
+    that the texts begin with."""
     before, after = text_lines(view.before), text_lines(view.after)
     if view.created:
         count = len(after)
@@ -39,8 +40,14 @@ def render_diff(
         added, removed = count_changed(found)
         stat = f"+{added:,} -{removed:,}" if found else _same_lines(view)
         rows = diff_lines(before, after, found)
-    digits = len(str(max(len(before), len(after))))
+    if first > 1:
+        rows = (row._replace(old=_moved(row.old, first - 1), new=_moved(row.new, first - 1)) for row in rows)
+    digits = len(str(first - 1 + max(len(before), len(after))))
     return stat, _Rows(theme, width, digits, view.created, wrap).render(rows, max_lines)
+
+
+def _moved(number: int | None, by: int) -> int | None:
+    return None if number is None else number + by
 
 
 def _same_lines(view: DiffView) -> str:

@@ -12,6 +12,7 @@ from mewcode.repl.questions import Questions
 from mewcode.repl.reading import Reading, history_of
 from mewcode.repl.screen import Screen
 from mewcode.repl.theme import Theme
+from mewcode.repl.turns import Turns
 
 if TYPE_CHECKING:
     from mewcode.agent.session import Session
@@ -27,6 +28,7 @@ class Host(Protocol):
     session: Session | None
     questions: Questions
     reading: Reading
+    turns: Turns
 
     def focus(self, *, here: bool) -> None: ...
 
@@ -46,6 +48,10 @@ class TerminalGuide:
 
     async def wait(self, words: str, open_: Callable[[], Awaitable[T]]) -> T | None:
         return await self.waiting.wait(words, open_)
+
+    async def during(self, words: str, work: Callable[[], Awaitable[T]]) -> T:
+        session = self._host.session
+        return await (work() if session is None else self._host.turns.during(session, words, work))
 
     async def pick_session(self) -> Path | None:
         from mewcode.repl.picker import pick_session

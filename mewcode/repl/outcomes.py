@@ -11,6 +11,7 @@ from mewcode.repl.cell_width import cell_width
 from mewcode.repl.commands import (
     Aside,
     Clear,
+    Compact,
     Compose,
     Copy,
     End,
@@ -24,6 +25,7 @@ from mewcode.repl.commands import (
     Table,
     Tables,
     UseTheme,
+    WindowUse,
 )
 from mewcode.repl.questions import Questions
 from mewcode.repl.screen import Screen
@@ -45,6 +47,10 @@ class Front(Protocol):
 
     def ask_aside(self, session: Session, question: str) -> None:
         """Begins a question aside; returns at once."""
+        ...
+
+    async def compact(self, session: Session, keep: str) -> None:
+        """Has the conversation summed up and shows how it goes. Raises `MewCodeError`."""
         ...
 
     async def compose(self, text: str) -> None:
@@ -92,6 +98,11 @@ class Outcomes:
             theme = self._questions.theme
             shown = approval_view(outcome.view, theme, self._screen.width)
             self._screen.commit(f"\n{theme.paint('heading', outcome.title)}\n{shown}")
+        elif isinstance(outcome, WindowUse):
+            from mewcode.repl.context_view import use_text
+
+            theme, width, rows = self._questions.theme, self._screen.width, self._screen.rows
+            self._screen.commit("\n" + use_text(outcome.parts, theme, width, rows, outcome.stopped))
         elif isinstance(outcome, Clear):
             self._screen.clear(header(self._questions.theme))
             self._front.say("dim", f"a new conversation: {session.id}")
@@ -124,11 +135,13 @@ class Outcomes:
         if outcome.draft:
             self._front.give_back(outcome.draft)
 
-    async def _act(self, session: Session, outcome: Copy | Compose | UseTheme | Aside) -> None:
+    async def _act(self, session: Session, outcome: Copy | Compose | UseTheme | Aside | Compact) -> None:
         if isinstance(outcome, Copy):
             await self._copy(session, outcome)
         elif isinstance(outcome, Compose):
             await self._front.compose(outcome.text)
+        elif isinstance(outcome, Compact):
+            await self._front.compact(session, outcome.keep)
         elif isinstance(outcome, UseTheme):
             name = outcome.name
             theme = choose_theme("auto", session.around.environ) if name is None else THEMES[name]

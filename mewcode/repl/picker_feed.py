@@ -137,7 +137,7 @@ class Feed:
             self._look_for(query)
         else:
             self._search += 1
-            self._view.searching, self._view.sessions.hits = False, {}
+            self._view.searching, self._view.sessions.hits, self._view.more_hits = False, {}, False
             self._apply()
 
     def next_sort(self) -> None:
@@ -198,16 +198,17 @@ class Feed:
         def stop() -> bool:
             return self._is_over or number != self._search
 
-        def work() -> dict[Key, list[ShownHit]]:
+        def work() -> tuple[dict[Key, list[ShownHit]], bool]:
             finder = None if query.kind == "pattern" else query.finder()
-            return _gathered(self._source.search(query.search, scope, stop), finder)
+            found = self._source.search(query.search, scope, stop)
+            return _gathered(found.hits, finder), found.is_complete
 
         if stop():
             return
         try:
-            found = await call_in_thread("search-sessions", work)
+            found, is_complete = await call_in_thread("search-sessions", work)
         except MewCodeError as error:
-            found = {}
+            found, is_complete = {}, True
             if number == self._search:
                 view.message = error.message
         except Exception as error:
@@ -218,7 +219,7 @@ class Feed:
                 view.searching = False
                 self._changed()
         if number == self._search:
-            view.sessions.hits = found
+            view.sessions.hits, view.more_hits = found, not is_complete
             self._apply()
 
     def ask_holders(self) -> None:

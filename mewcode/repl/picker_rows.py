@@ -92,7 +92,10 @@ def value(entry: CatalogEntry, name: Name, now: float) -> str:
     if name == "age":
         return short_age(now - entry.updated)
     if name == "messages":
-        return f"{entry.messages:,}" if entry.messages else ""
+        count = f"{entry.messages:,}" if entry.messages else ""
+        if entry.parent_session:  # its file holds what was said since
+            return f"+{count}" if count else "fork"
+        return count
     if name == "size":
         return short_size(entry.size) if entry.size else ""
     if name == "folder":

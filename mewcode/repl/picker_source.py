@@ -29,6 +29,16 @@ class SourceHit(Protocol):
     def marks(self) -> Sequence[tuple[int, int]]: ...
 
 
+class SourceHits(Protocol):
+    """``is_complete``: nothing was left out, neither for number nor for time."""
+
+    @property
+    def hits(self) -> Sequence[SourceHit]: ...
+
+    @property
+    def is_complete(self) -> bool: ...
+
+
 class SessionSource(Protocol):
     """Sessions to choose from. A session is its folder (`CatalogEntry.path`).
 
@@ -53,7 +63,7 @@ class SessionSource(Protocol):
         times a second at most; in the end once more, where anything is other than before."""
         ...
 
-    def search(self, query: str, scope: str, stop: Callable[[], bool]) -> Sequence[SourceHit]:
+    def search(self, query: str, scope: str, stop: Callable[[], bool]) -> SourceHits:
         """The messages of the scope's sessions that hold the query, the best first: ``"words"`` as a phrase
         (without the second quote its last word may go on), ``re:pattern`` as a regular expression."""
         ...

@@ -62,7 +62,8 @@ class Frame:
 @dataclass(slots=True)
 class PickerView:
     """What is to be seen. ``message``: stands in place of the details until a key. ``reading``: more
-    sessions may come; ``searching``: hits may. ``holders``: who has a session open, as far as is known."""
+    sessions may come; ``searching``: hits may. ``more_hits``: the search left some out. ``holders``: who has
+    a session open, as far as is known."""
 
     theme: Theme
     scopes: Sequence[str]
@@ -76,6 +77,7 @@ class PickerView:
     message: str = ""
     reading: bool = False
     searching: bool = False
+    more_hits: bool = False
     news: Callable[[], str] = lambda: ""
     holders: dict[Key, tuple[int, float] | None] = field(default_factory=dict)
     preview: Pages | None = None
@@ -152,10 +154,13 @@ class PickerView:
     def _headline(self, width: int) -> str:
         found, total = len(self.sessions.shown), self.sessions.total
         is_filtered = bool(self.sessions.query.words or self.sessions.query.search)
-        count = f"{found:,} of {total:,}" if is_filtered else f"{total:,}"
+        more = "+" if self.more_hits and self.sessions.query.search else ""
+        count = f"{found:,}{more} of {total:,}" if is_filtered else f"{total:,}"
         order = f"by {self.sessions.sort}"
         if self.sessions.sort == "recent":
             order = "best match first" if is_filtered else "newest first"
+        if self.searching:  # what is listed are not its hits yet
+            count = ""
         parts = (self.news(), self.scopes[self.scope], order, count, self.looking)
         facts = cut_cells("  " + " · ".join(filter(None, parts)), max(0, width - len(TITLE)))
         return self.theme.paint("bold", cut_cells(TITLE, width)) + self.theme.paint("dim", facts)

@@ -9,18 +9,26 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from mewcode._version import __version__
 from mewcode.core.errors import MewCodeError, SessionError
-from mewcode.core.events import ApprovalAnswer, ApprovalRequest, Question, ToolEnded, ToolStarted
+from mewcode.core.events import (
+    AgentEvent,
+    ApprovalAnswer,
+    ApprovalRequest,
+    CompactionStarted,
+    Question,
+    ToolEnded,
+    ToolStarted,
+)
 from mewcode.infra.supervisor import TaskScope
 from mewcode.infra.terminal_text import safe_line, safe_text, visible_text
 from mewcode.repl.approval import answer_of, approval_panel
 from mewcode.repl.busy_session import Waiting
-from mewcode.repl.commands import CommandRegistry, Desk, builtin_commands
+from mewcode.repl.commands import CommandRegistry, Desk, Outcome, builtin_commands
 from mewcode.repl.panel import Chosen, Option
 from mewcode.repl.plain_outcomes import show_plain
 from mewcode.repl.plain_turn import PlainTurn
@@ -28,20 +36,22 @@ from mewcode.repl.reading import history_of
 from mewcode.repl.repl import CLOSED
 from mewcode.repl.replay import replay_plain, replay_plain_of, resumed_words
 from mewcode.repl.session_list import session_options
-from mewcode.repl.start import ListSessions, Look, OpenSession, opened_by
+from mewcode.repl.start import ListSessions, Look, OpenSession, Trust, opened_by, parting_words
 from mewcode.repl.theme import THEMES
 from mewcode.repl.turns import NOTE_RESERVED, SHELL_USE, is_command, is_note, is_own
 
 if TYPE_CHECKING:
     from mewcode.agent.agent import Run
     from mewcode.agent.session import Session
-    from mewcode.core.outcome import ToolOutcome
 
 T = TypeVar("T")
+Stoppable = Callable[[str, Callable[[], Awaitable[Outcome]]], Awaitable[Outcome | None]]
 
 _ALL = 1_000_000  # exchanges
 _WIDTH = 1000  # cells: lines are wrapped by the terminal, not by us
 _PROMPT = "> "
+# Seconds that something may take before it is said.
+_PATIENCE = 0.5
 
 
 class Lines:
@@ -82,10 +92,12 @@ class PlainPerson:
     """The `agent.ports.Person` who is asked in lines and answers with a number or words; also the
     `repl.steps.Guide` of commands. ``waiting``: what they are kept waiting for."""
 
-    def __init__(self, lines: Lines, write: Callable[[str], None]) -> None:
+    def __init__(self, lines: Lines, write: Callable[[str], None], run: Stoppable | None = None) -> None:
+        """``run`` does what the user can stop, and says so; see `repl.steps.Guide.during`."""
         self.waiting = Waiting(lambda: None)
         self.session: Session | None = None
         self._lines = lines
+        self._run = run
         self._write = write
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
@@ -118,6 +130,9 @@ class PlainPerson:
         picked = await self.choose("resume which session?", others) if others else None
         return None if picked is None else sessions_dir / picked
 
+    async def during(self, words: str, work: Callable[[], Awaitable[Outcome]]) -> Outcome | None:
+        return await (work() if self._run is None else self._run(words, work))
+
     async def _ask(self, title: str, options: Sequence[Option]) -> Chosen | None:
         """None for an empty line or the end of the input."""
         self._write(f"\n{title.strip()}\n")
@@ -147,17 +162,25 @@ def _option(text: str, options: Sequence[Option]) -> Option | None:
 class Plain:
     """One run: a prompt, a line, what comes of it, and again."""
 
-    def __init__(self, open_session: OpenSession, look: Look, list_sessions: ListSessions | None) -> None:
+    def __init__(
+        self,
+        open_session: OpenSession,
+        look: Look,
+        list_sessions: ListSessions | None,
+        trust: Trust | None = None,
+    ) -> None:
         self._open_session = open_session
+        self._trust = trust
         self._look = look
         self._list_sessions = list_sessions
         self._lines = Lines(sys.stdin)
-        self._person = PlainPerson(self._lines, _write)
+        self._person = PlainPerson(self._lines, _write, self._during)
         self._commands: CommandRegistry = builtin_commands()
         self._tasks = TaskScope("plain")
         self._run: Run | None = None
         self._main: asyncio.Task[int] | None = None
-        self._command: asyncio.Task[ToolOutcome] | None = None
+        self._command: asyncio.Task[Any] | None = None
+        self._is_fitting = False
         self._left = False
         self._knows_offers = False
 
@@ -184,7 +207,8 @@ class Plain:
             picked = await self._person.choose("resume which session?", options) if options else None
             if picked is None:
                 raise SessionError("no session was chosen", "Start a new one: mewcode")
-        session = await opened_by(self._person, lambda fork: self._open_session(self._person, picked, fork))
+        person = self._person
+        session = await opened_by(person, lambda fork: self._open_session(person, picked, fork), self._trust)
         self._person.session = session
         try:
             session.on_saving = lambda failing: _say(failing or "the session is being saved again")
@@ -204,6 +228,7 @@ class Plain:
                     break
                 if line.strip():
                     await self._take(session, line.rstrip())
+            _say("" if self._look.label else parting_words(session))
             return 0
         finally:
             await session.aclose()
@@ -211,9 +236,11 @@ class Plain:
     async def _take(self, session: Session, text: str) -> None:
         try:
             if is_command(text):
-                desk = Desk(session, "no-color")
+                desk = Desk(session, "no-color", emit=self._fitting_view(session))
                 outcome = await self._commands.run(desk, text)
-                self._left = await show_plain(session, outcome, self._person, _write, self._turn)
+                self._left = await show_plain(
+                    session, outcome, self._person, _write, self._turn, self._compact
+                )
             elif is_note(text):
                 _say(*NOTE_RESERVED)
             elif is_own(text):
@@ -232,17 +259,58 @@ class Plain:
 
         view, started = PlainTurn(_write), time.monotonic()
         view.handle(ToolStarted(NAME, NAME, visible_text(command)))
-        self._command = self._tasks.start("command", run_user_command(session, command, lambda text: None))
+        running = self._tasks.start("command", run_user_command(session, command, lambda text: None))
+        self._command = running
         try:
-            outcome = await self._command
+            outcome = await running
         finally:
             self._command = None
         view.handle(ToolEnded(NAME, NAME, outcome, time.monotonic() - started))
 
+    async def _compact(self, session: Session, keep: str) -> None:
+        """Has the conversation summed up; Ctrl-C stops it, and the prompt is there again."""
+        view = PlainTurn(_write, lambda: session.model.context_window)
+        await self._stoppable("compact", session.compact(keep, view.handle))
+
+    async def _during(self, words: str, work: Callable[[], Awaitable[T]]) -> T | None:
+        """What ``work`` gives. Where that takes long ``words`` say what is being done; Ctrl-C stops it, and
+        None comes of it."""
+
+        async def running() -> T:
+            return await work()
+
+        return await self._stoppable("command", running(), f"{words}; Ctrl-C stops it\n")
+
+    async def _stoppable(self, name: str, work: Coroutine[Any, Any, T], said: str = "") -> T | None:
+        running = self._tasks.start(name, work)
+        self._command = running
+        try:
+            if said and not (await asyncio.wait((running,), timeout=_PATIENCE))[0]:
+                _write(said)
+            await asyncio.wait((running,))
+            if not running.cancelled():
+                return running.result()
+            if said:
+                _say("interrupted")
+            return None
+        finally:
+            running.cancel()  # where the program is being closed
+            self._command = None
+
+    def _fitting_view(self, session: Session) -> Callable[[AgentEvent], None]:
+        """Says how a conversation that a command continues is made to fit the window; Ctrl-C stops that."""
+        view = PlainTurn(_write, lambda: session.model.context_window)
+
+        def told(event: AgentEvent) -> None:
+            self._is_fitting = isinstance(event, CompactionStarted)
+            view.handle(event)
+
+        return told
+
     async def _turn(self, session: Session, text: str) -> None:
         from mewcode.repl.mentions import attach
 
-        view = PlainTurn(_write)
+        view = PlainTurn(_write, lambda: session.model.context_window)
         attached = await attach(session, text, text)
         for note in attached.notes:
             _say(f"attached: {note}")
@@ -278,6 +346,8 @@ class Plain:
             return
         if self._run is not None:
             self._run.interrupt()
+        elif self._is_fitting and self._person.session is not None:
+            self._person.session.keeper.stop_fitting()
         elif self._command is not None:
             self._command.cancel()
         else:
@@ -290,9 +360,14 @@ class Plain:
             self._main.cancel()
 
 
-def run_plain(open_session: OpenSession, look: Look, list_sessions: ListSessions | None = None) -> int:
+def run_plain(
+    open_session: OpenSession,
+    look: Look,
+    list_sessions: ListSessions | None = None,
+    trust: Trust | None = None,
+) -> int:
     """As `mewcode.repl.start.run_repl`, in lines."""
-    code = asyncio.run(Plain(open_session, look, list_sessions).run())
+    code = asyncio.run(Plain(open_session, look, list_sessions, trust).run())
     sys.stdout.flush()
     return code
 

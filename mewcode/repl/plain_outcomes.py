@@ -11,6 +11,7 @@ from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.repl.commands import (
     Aside,
     Clear,
+    Compact,
     Compose,
     Copy,
     End,
@@ -24,6 +25,7 @@ from mewcode.repl.commands import (
     Table,
     Tables,
     UseTheme,
+    WindowUse,
 )
 from mewcode.repl.replay import replay_plain_of
 from mewcode.repl.steps import Guide, take_steps
@@ -43,12 +45,15 @@ async def show_plain(
     guide: Guide,
     write: Write,
     send: Callable[[Session, str], Awaitable[None]],
+    compact: Callable[[Session, str], Awaitable[None]],
 ) -> bool:
-    """Shows it; whether the user wants out. ``send`` begins a turn. Raises `MewCodeError` where a step or a
-    question aside fails."""
+    """Shows it; whether the user wants out. ``send`` begins a turn, ``compact`` sums the conversation up and
+    shows how it goes. Raises `MewCodeError` where a step or a question aside fails."""
     end = await take_steps(outcome, guide, lambda above: _show(session, above, write))
     if isinstance(end, Send):
         await send(session, end.text)
+    elif isinstance(end, Compact):
+        await compact(session, end.keep)
     elif end is not None:
         await _show(session, end, write)
     return isinstance(end, Quit)
@@ -62,6 +67,10 @@ async def _show(session: Session, outcome: End, write: Write) -> None:
     elif isinstance(outcome, Tables):
         write("\n".join(map(table_lines, outcome.tables)))
         _say(write, outcome.note)
+    elif isinstance(outcome, WindowUse):
+        from mewcode.context.report import report_text
+
+        _say(write, report_text(outcome.parts, outcome.stopped).rstrip())
     elif isinstance(outcome, Clear):
         _say(write, f"a new conversation: {session.id}")
     elif isinstance(outcome, Resumed):
@@ -73,7 +82,7 @@ async def _show(session: Session, outcome: End, write: Write) -> None:
         _say(write, outcome.text, outcome.hint)
         if outcome.draft:
             _say(write, f"Your message was:\n{outcome.draft}")
-    elif not isinstance(outcome, Quit | Send):
+    elif not isinstance(outcome, Quit | Send | Compact):
         await _act(session, outcome, write)
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mewcode.context.words import compacted_words, failed_words, pruned_words, started_words
 from mewcode.core.events import (
     AgentEvent,
+    Compacted,
+    CompactionFailed,
+    CompactionStarted,
     Notice,
+    Pruned,
     RetryScheduled,
     StreamWithdrawn,
     ToolEnded,
@@ -24,10 +29,12 @@ _OUTPUT_LINES = 20
 
 
 class PlainTurn:
-    """``write`` takes text. The answer is written by whole lines, so that a reader speaks whole ones."""
+    """``write`` takes text. The answer is written by whole lines, so that a reader speaks whole ones.
+    ``window`` as for `repl.turn_view.TurnView`."""
 
-    def __init__(self, write: Callable[[str], None]) -> None:
+    def __init__(self, write: Callable[[str], None], window: Callable[[], int] = lambda: 0) -> None:
         self._write = write
+        self._window = window
         self._cleaner = StreamCleaner()
         self._line = ""
         self._summaries: dict[str, str] = {}
@@ -52,6 +59,14 @@ class PlainTurn:
             self._tool(event)
         elif isinstance(event, Notice):
             self._say(event.text, event.hint)
+        elif isinstance(event, Pruned):
+            self._say(pruned_words(event, self._window()))
+        elif isinstance(event, CompactionStarted):
+            self._say(f"{started_words(event)}; Ctrl-C stops it")
+        elif isinstance(event, Compacted):
+            self._say(*compacted_words(event))
+        elif isinstance(event, CompactionFailed):
+            self._say(*failed_words(event))
         elif isinstance(event, TurnEnded):
             self._ended(event)
 

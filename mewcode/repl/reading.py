@@ -101,9 +101,11 @@ def _size(folder: Path) -> int:
 
 def earlier_of(session: Session) -> Callable[[], Sequence[Message]] | None:
     """What gives the messages before those at hand; None where these are all."""
-    if session.resumed is None or session.resumed.is_whole:
+    messages = session.agent.conversation.messages
+    is_whole = session.resumed is None or session.resumed.is_whole
+    if is_whole and not any(message.origin == "compaction" for message in messages):
         return None
-    folder, at_hand = session.archive.folder, {message.id for message in session.agent.conversation.messages}
+    folder, at_hand = session.archive.folder, {message.id for message in messages}
 
     def earlier() -> Sequence[Message]:
         history = _history(folder)

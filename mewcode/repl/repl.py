@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -277,7 +278,8 @@ class Repl:
 
     async def command(self, session: Session, line: str) -> None:
         in_turn = self.turns.run is not None
-        desk = Desk(session, self.theme.name, self.screen.width, self.screen.rows, self.turns.queued, in_turn)
+        screen, told = self.screen, partial(self.turns.told, session)
+        desk = Desk(session, self.theme.name, screen.width, screen.rows, self.turns.queued, in_turn, told)
         await self._outcomes.show(session, await self._commands.run(desk, line))
 
     def is_anytime(self, line: str) -> bool:
@@ -285,6 +287,10 @@ class Repl:
 
     def ask_aside(self, session: Session, question: str) -> None:
         self._asides.ask(session, question)
+
+    async def compact(self, session: Session, keep: str) -> None:
+        """Has the conversation summed up, beside nothing else."""
+        await self.turns.compact(session, keep)
 
     async def compose(self, text: str) -> None:
         """Lets the user write in their editor; what they wrote stands in the input after."""

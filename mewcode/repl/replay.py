@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mewcode.core.message import Message, Text, ToolCall, text_of
-from mewcode.core.outcome import TextView, ToolOutcome
+from mewcode.context.words import folded_summary
+from mewcode.core.message import Message, Text, ToolCall
 from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.repl.duration import duration
+from mewcode.repl.long_text import end_of
 from mewcode.repl.markdown_stream import MarkdownStream
+from mewcode.repl.past_calls import past_card, past_outcome
 from mewcode.repl.theme import Theme
-from mewcode.repl.tool_views import tool_card, user_block
+from mewcode.repl.tool_groups import Ended, ToolGroup, is_grouped
+from mewcode.repl.tool_views import user_block
 
 if TYPE_CHECKING:
     from mewcode.agent.continuing import Resumed
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 EXCHANGES = 3
 """So many of the user's messages, and what followed them, are shown again where nothing else is said."""
 _TITLE = 100  # cells
+# Characters of one text: some thousand lines, rendered before the eye sees it.
+_TEXT = 100_000
+_KEY = "ctrl-o"
 _SUMMARY_KEYS = ("path", "command", "pattern", "url", "question")
 
 
@@ -33,14 +39,17 @@ def replay(
 ) -> str:
     """ANSI lines of the last exchanges; empty where there are none, or none is wanted. ``is_whole``: nothing
     was said before ``messages``."""
-    shown, hidden = _last(messages, exchanges)
-    parts: list[str] = []
-    if shown and (earlier := _earlier(hidden, is_whole)):
-        parts.append(theme.paint("dim", earlier) + "\n")
+    shown, earlier = _last(messages, exchanges, is_whole, _KEY)
+    parts = [theme.paint("dim", line) + "\n" for line in earlier]
     calls: dict[str, ToolCall] = {}
+    group = ToolGroup()
     for message in shown:
+        if message.role != "tool":
+            parts.append(group.take(theme, width))
         if message.role == "user" and message.origin == "user":
             parts.append(user_block(message.text, theme, width))
+        elif message.origin == "compaction":
+            parts.append(theme.paint("dim", folded_summary(message, _KEY)) + "\n")
         elif message.role == "assistant":
             calls.update({call.id: call for call in message.tool_calls})
             parts += [
@@ -48,25 +57,27 @@ def replay(
             ]
         for result in message.tool_results:
             call = calls.get(result.call_id)
-            text = text_of(result.content)
-            view = TextView(safe_line(text.partition("\n")[0], 80))
-            outcome = ToolOutcome(result.content, view, result.is_error)
-            name, summary = (call.name, _summary(call)) if call else ("tool", "")
-            parts.append(tool_card(name, summary, outcome, 0.0, theme, width))
+            summary = _summary(call) if call else ""
+            if call and is_grouped(call.name):
+                group.add(Ended(call.name, summary, past_outcome(call, result), 0.0))
+            else:
+                parts += [group.take(theme, width), past_card(call, summary, result, theme, width)]
+    parts.append(group.take(theme, width))
     lines = "\n".join(part if part.endswith("\n") else part + "\n" for part in parts if part)
     return "\n" + lines if lines else ""
 
 
 def replay_plain(messages: Sequence[Message], exchanges: int = EXCHANGES, *, is_whole: bool = True) -> str:
     """The same in plain lines, each part behind a word that says whose it is."""
-    shown, hidden = _last(messages, exchanges)
-    lines = list(filter(None, [_earlier(hidden, is_whole)])) if shown else []
+    shown, lines = _last(messages, exchanges, is_whole)
     for message in shown:
         if message.role == "user" and message.origin == "user":
-            lines.append(f"you: {message.text}")
+            lines.append(f"you: {end_of(message.text, _TEXT)}")
+        elif message.origin == "compaction":
+            lines.append(folded_summary(message))
         elif message.role == "assistant":
             lines += [f"{call.name} {_summary(call)}" for call in message.tool_calls]
-            lines += [message.text] if message.text.strip() else []
+            lines += [end_of(message.text, _TEXT)] if message.text.strip() else []
     return "".join(f"{safe_text(line).rstrip()}\n" for line in lines)
 
 
@@ -75,8 +86,12 @@ def resumed_words(resumed: Resumed) -> tuple[str, str]:
     size = f"{resumed.messages:,} message{'s' if resumed.messages != 1 else ''}"
     if not resumed.is_whole:
         size = f"the last {size}"
-    text = f"resumed: {safe_line(resumed.title, _TITLE) or resumed.id}"
-    return text, f"{resumed.id} · {size}, paused for {duration(resumed.paused)}"
+    title = safe_line(resumed.title, _TITLE)
+    facts = f"{size}, paused for {duration(resumed.paused)}"
+    if resumed.fork_of:
+        text = f"a fork of {resumed.fork_of}: {resumed.id}"
+        return text, f"{title} · {facts}" if title else facts
+    return f"resumed: {title or resumed.id}", f"{resumed.id} · {facts}"
 
 
 def replay_plain_of(session: Session, exchanges: int) -> str:
@@ -85,27 +100,28 @@ def replay_plain_of(session: Session, exchanges: int) -> str:
     return replay_plain(session.agent.conversation.messages, exchanges, is_whole=whole)
 
 
-def _last(messages: Sequence[Message], exchanges: int) -> tuple[Sequence[Message], int]:
-    """The messages of the last exchanges, and how many exchanges stand before them."""
+def _last(
+    messages: Sequence[Message], exchanges: int, is_whole: bool, key: str = ""
+) -> tuple[Sequence[Message], list[str]]:
+    """The messages of the last exchanges, and lines on what stands before them."""
     starts = [
         place for place, message in enumerate(messages) if message.role == "user" and message.origin == "user"
     ]
-    if not exchanges:
-        return (), 0
-    if len(starts) <= exchanges:
-        return messages, 0
-    return messages[starts[-exchanges] :], len(starts) - exchanges
-
-
-def _earlier(count: int, is_whole: bool) -> str:
-    if not is_whole:
-        return "… earlier exchanges stand in the archive"
-    return f"… {count} earlier exchange{'s' if count != 1 else ''}" if count else ""
+    if not exchanges or not messages:
+        return (), []
+    hidden = max(0, len(starts) - exchanges)
+    begin = starts[-exchanges] if hidden else 0
+    earlier = [folded_summary(message, key) for message in messages[:begin] if message.origin == "compaction"]
+    if not is_whole and not any(message.origin == "compaction" for message in messages):
+        earlier.append("… earlier exchanges stand in the archive")
+    elif hidden:
+        earlier.append(f"… {hidden} earlier exchange{'s' if hidden != 1 else ''}")
+    return messages[begin:], earlier
 
 
 def _markdown(text: str, theme: Theme, width: int) -> str:
     stream = MarkdownStream(width, theme)
-    return stream.feed(text) + stream.finish()
+    return stream.feed(end_of(text, _TEXT)) + stream.finish()
 
 
 def _summary(call: ToolCall) -> str:

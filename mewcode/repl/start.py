@@ -56,21 +56,25 @@ OpenSession = Callable[["Person", str | None, bool], "Session"]
 """Gets the session that was picked, where one was, and whether a copy of it is to be continued. Raises
 `SessionBusy` at once."""
 ListSessions = Callable[[], tuple[Option, ...]]
+Trust = Callable[[Path], None]
+"""Remembers that the user trusts a folder; what is opened after it is opened with its settings."""
 
 
-def run_repl(open_session: OpenSession, environ: Mapping[str, str], look: Look) -> int:
+def run_repl(
+    open_session: OpenSession, environ: Mapping[str, str], look: Look, trust: Trust | None = None
+) -> int:
     """Runs the terminal front end and returns the exit code.
 
     After the first paint ``open_session`` is called once, in a thread; what it raises ends the run and is
-    raised here.
+    raised here. ``trust``: see `opened_by`.
     """
-    return asyncio.run(_run(open_session, environ, look))
+    return asyncio.run(_run(open_session, environ, look, trust))
 
 
-async def _run(open_session: OpenSession, environ: Mapping[str, str], look: Look) -> int:
+async def _run(open_session: OpenSession, environ: Mapping[str, str], look: Look, trust: Trust | None) -> int:
     async def opened(repl: Repl) -> Session:
         # Loading the parts takes longer than painting: keys are echoed meanwhile.
-        return await opened_by(repl.guide, lambda fork: open_session(repl.questions, None, fork))
+        return await opened_by(repl.guide, lambda fork: open_session(repl.questions, None, fork), trust)
 
     theme = choose_theme(look.theme, environ)
     sys.stdout.write(header(theme) + "\n")
@@ -110,13 +114,29 @@ async def _run(open_session: OpenSession, environ: Mapping[str, str], look: Look
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, repl.end, CLOSED)
-    return await repl.run()
+    code = await repl.run()
+    if code == 0 and not look.label and (words := parting_words(repl.session)):
+        sys.stdout.write(repl.theme.paint("dim", words) + "\n")
+    return code
 
 
-async def opened_by(asker: Asker, open_session: Callable[[bool], Session]) -> Session:
+def parting_words(session: Session | None) -> str:
+    """How to go on with a session that was left; empty where nothing was said in it, or it is not saved."""
+    if session is None:
+        return ""
+    said = any(message.origin == "user" for message in session.agent.conversation.messages)
+    if not said or session.archive.failing is not None:
+        return ""
+    return f"mewcode -r {session.id} goes on with this session"
+
+
+async def opened_by(
+    asker: Asker, open_session: Callable[[bool], Session], trust: Trust | None = None
+) -> Session:
     """What ``open_session`` returns or raises, called in a thread; the user is asked where another window
-    has the session open. Raises `SessionError` where they leave it."""
-    session = await open_or_ask(lambda fork: opened_aside(lambda: open_session(fork)), asker)
+    has the session open, and where it came with a folder that has to be trusted: see `open_or_ask`. Raises
+    `SessionError` where they leave it."""
+    session = await open_or_ask(lambda fork: opened_aside(lambda: open_session(fork)), asker, trust=trust)
     if session is None:
         raise SessionError(
             "the session is open in another window", "Start a new one: mewcode, or a copy: --fork-session"

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 
 # Tasks of a session that a user may wonder about, and what they do.
-_TASKS = {"index": "indexing", "extract": "taking notes", "consolidate": "tidying notes"}
+_TASKS = {
+    "index": "indexing",
+    "extract": "taking notes",
+    "consolidate": "tidying notes",
+    "summary": "summing up ahead",
+}
 
 
 def background_text(session: Session | None, queued: int) -> str:

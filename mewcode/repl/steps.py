@@ -17,6 +17,11 @@ class Guide(Asker, Protocol):
         """The folder of the session taken, None for none."""
         ...
 
+    async def during(self, words: str, work: Callable[[], Awaitable[Outcome]]) -> Outcome | None:
+        """What ``work`` gives; ``words`` say meanwhile what is being done, and the user can stop it: then it
+        is cancelled, and None or the cancellation comes of it."""
+        ...
+
 
 async def take_steps(
     outcome: Outcome, guide: Guide, show: Callable[[End], Awaitable[None]] | None = None
@@ -29,7 +34,8 @@ async def take_steps(
             value = await guide.choose(outcome.title, outcome.options, outcome.selected)
             following = None if value is None else outcome.then(value)
         elif isinstance(outcome, Later):
-            following = await outcome.work()
+            work = outcome.work
+            following = await (guide.during(outcome.doing, work) if outcome.doing else work())
         elif isinstance(outcome, Above):
             if show is not None:
                 await show(outcome.shown)
@@ -38,7 +44,7 @@ async def take_steps(
             folder = await guide.pick_session()
             following = None if folder is None else outcome.then(folder)
         else:
-            following = await open_or_ask(outcome.open, guide)
+            following = await open_or_ask(outcome.open, guide, trust=outcome.trust)
         if following is None:
             return None
         outcome = following

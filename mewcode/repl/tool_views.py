@@ -12,7 +12,7 @@ from mewcode.core.message import Text
 from mewcode.core.outcome import CommandView, DiffView, TextView, TodoView, ToolOutcome, View
 from mewcode.infra.terminal_text import safe_line, safe_text, visible_text
 from mewcode.repl.cell_width import cell_width, cut_cells
-from mewcode.repl.diff_lines import text_lines
+from mewcode.repl.diff_lines import changes, count_changed, text_lines
 from mewcode.repl.diff_render import render_diff
 from mewcode.repl.duration import duration
 from mewcode.repl.line_wrap import break_lines
@@ -55,6 +55,26 @@ def tool_card(name: str, summary: str, outcome: ToolOutcome, seconds: float, the
     lines.append(_elbow_line(note, theme, style, width))
     lines += [_BELOW + line if line else "" for line in body]
     return "\n".join(lines) + "\n"
+
+
+def edits_card(
+    name: str, summary: str, edits: Sequence[tuple[DiffView, int]], theme: Theme, width: int
+) -> str:
+    """As `tool_card` of a call that changed parts of a file: each as it was and is, with the number of its
+    first line. As many lines of it as of a whole file's change."""
+    width = max(_LEAST_WIDTH, width)
+    added = removed = 0
+    body: list[str] = []
+    for view, first in edits:
+        found = changes(text_lines(view.before), text_lines(view.after))
+        more_added, more_removed = count_changed(found)
+        added, removed = added + more_added, removed + more_removed
+        if len(body) < _DIFF_LINES:
+            lines = render_diff(view, theme, width - len(_BELOW), _DIFF_LINES - len(body), first=first)[1]
+            body += [theme.paint("dim", "⋮"), *lines] if body else lines
+    title = _title(name, summary, "ok", theme, width)
+    note = _elbow_line(f"+{added:,} -{removed:,}", theme, "dim", width)
+    return "\n".join([title, note, *(_BELOW + line for line in body)]) + "\n"
 
 
 def card_note(outcome: ToolOutcome, theme: Theme, width: int) -> str:

@@ -7,15 +7,18 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from mewcode.core.message import Message, Text, Thinking, ToolCall, ToolResult, text_of
-from mewcode.core.outcome import DiffView
 from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.repl.line_wrap import break_lines
+from mewcode.repl.long_text import end_of
 from mewcode.repl.markdown_stream import MarkdownStream
+from mewcode.repl.past_calls import diffs_of
 from mewcode.repl.screen_lines import TAB
 from mewcode.repl.theme import Style, Theme
 from mewcode.repl.tool_views import diff_view
 
 _ALL = 1_000_000  # lines of a diff: more than a tool writes
+# Characters of one text: what a second renders.
+_TEXT = 1_000_000
 _INDENT = "  "
 _NAMES: dict[str, str] = {
     "reminder": "reminder to the model",
@@ -50,7 +53,7 @@ def newest_first(messages: Sequence[Message], theme: Theme, width: int) -> Itera
 def _text(message: Message, text: str, theme: Theme, width: int) -> list[str]:
     if message.role == "assistant":
         stream = MarkdownStream(width, theme)
-        return ["", *(stream.feed(text) + stream.finish()).rstrip("\n").split("\n")]
+        return ["", *(stream.feed(end_of(text, _TEXT)) + stream.finish()).rstrip("\n").split("\n")]
     if message.origin == "user":
         sign = theme.paint("user", "❯") + " "
         shown = _wrapped(text, "user", theme, width - 2)
@@ -59,7 +62,7 @@ def _text(message: Message, text: str, theme: Theme, width: int) -> list[str]:
 
 
 def _call(call: ToolCall, theme: Theme, width: int) -> list[str]:
-    diffs = _diffs(call)
+    diffs = diffs_of(call)
     title = theme.paint("accent", "●") + " " + theme.paint("bold", safe_line(call.name, width - 3))
     if diffs:
         lines = ["", title]
@@ -74,24 +77,6 @@ def _call(call: ToolCall, theme: Theme, width: int) -> list[str]:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         lines += _indented(f"{safe_line(name, 40)}: {text}", "plain", theme, width)
     return lines
-
-
-def _diffs(call: ToolCall) -> list[DiffView]:
-    """What a call that changes a file changes, as far as its arguments tell."""
-    path = call.args.get("path")
-    if not isinstance(path, str):
-        return []
-    content, edits = call.args.get("content"), call.args.get("edits")
-    if call.name == "write_file" and isinstance(content, str):
-        return [DiffView(path, "", content, created=True)]
-    if call.name != "edit_file" or not isinstance(edits, list):
-        return []
-    found = []
-    for edit in edits:
-        old, new = (edit.get("old_text"), edit.get("new_text")) if isinstance(edit, dict) else (None, None)
-        if isinstance(old, str) and isinstance(new, str):
-            found.append(DiffView(path, old, new))
-    return found if len(found) == len(edits) else []
 
 
 def _result(result: ToolResult, calls: Mapping[str, ToolCall], theme: Theme, width: int) -> list[str]:
@@ -112,7 +97,7 @@ def _indented(text: str, style: Style, theme: Theme, width: int) -> list[str]:
 
 def _wrapped(text: str, style: Style, theme: Theme, width: int) -> list[str]:
     lines: list[str] = []
-    for line in safe_text(text).rstrip("\n").split("\n"):
+    for line in safe_text(end_of(text, _TEXT)).rstrip("\n").split("\n"):
         line = line.expandtabs(TAB)
         lines += [theme.paint(style, line[start:end]) for start, end in break_lines(line, width)] or [""]
     return lines

@@ -6,12 +6,17 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from mewcode.context.words import compacted_words, failed_words, pruned_words, started_words
 from mewcode.core.events import (
     AgentEvent,
     ApprovalRequested,
     ApprovalResolved,
+    Compacted,
+    CompactionFailed,
+    CompactionStarted,
     MessageAdded,
     Notice,
+    Pruned,
     RetryScheduled,
     StepEnded,
     StepStarted,
@@ -25,7 +30,9 @@ from mewcode.core.message import ToolCall
 from mewcode.core.outcome import DiffView, TextView, ToolOutcome
 from mewcode.core.stream import BlockDelta, BlockEnd, BlockStart, UsageReport
 from mewcode.infra.terminal_text import safe_line, safe_text
+from mewcode.repl.cell_width import cell_width
 from mewcode.repl.duration import duration
+from mewcode.repl.line_wrap import break_lines
 from mewcode.repl.markdown_stream import MarkdownStream
 from mewcode.repl.theme import Style, Theme
 from mewcode.repl.tool_groups import Ended, ToolGroup, is_grouped
@@ -33,6 +40,7 @@ from mewcode.repl.tool_views import running_card, tool_card
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TAIL_LINES = 5
+_NOTE_ROOM = 18  # cells: narrower, the terminal breaks the lines
 _TAIL_WIDTH = 2000  # characters of a line; more fit on no screen
 
 
@@ -51,7 +59,8 @@ class _Running:
 
 
 class TurnView:
-    """``commit`` takes finished lines, ``width`` gives the screen's, ``clock`` seconds."""
+    """``commit`` takes finished lines, ``width`` gives the screen's, ``clock`` seconds, ``window`` the tokens
+    of the model's window, 0 where that is not known."""
 
     def __init__(
         self,
@@ -59,11 +68,13 @@ class TurnView:
         commit: Callable[[str], None],
         width: Callable[[], int],
         clock: Callable[[], float],
+        window: Callable[[], int] = lambda: 0,
     ) -> None:
         self._theme = theme
         self._commit = commit
         self._width = width
         self._clock = clock
+        self._window = window
         self._started = clock()
         self._markdown: MarkdownStream | None = None
         self._begun = False
@@ -80,8 +91,11 @@ class TurnView:
         self._asked: set[str] = set()
         self._waits_for_user = False
         self._retry: tuple[RetryScheduled, float] | None = None
+        self._compacting: tuple[CompactionStarted, float] | None = None
         self._tokens = 0
         self.interrupted = False
+        # What is being done that no event tells of.
+        self.doing = ""
 
     @property
     def answer(self) -> str:
@@ -130,16 +144,35 @@ class TurnView:
                 self._end_group()
         elif isinstance(event, Notice):
             self.note("warn" if event.level != "info" else "dim", event.text, event.hint)
+        elif isinstance(event, Pruned | CompactionStarted | Compacted | CompactionFailed):
+            self._made_room(event)
         elif isinstance(event, TurnEnded):
             self._turn_ended(event)
+
+    def _made_room(self, event: Pruned | CompactionStarted | Compacted | CompactionFailed) -> None:
+        if isinstance(event, Pruned):
+            self.note("dim", pruned_words(event, self._window()))
+        elif isinstance(event, CompactionStarted):
+            self._compacting = (event, self._clock())
+        elif isinstance(event, Compacted):
+            self._compacting = None
+            self.note("plain" if event.trigger == "asked" else "dim", *compacted_words(event, "ctrl-o"))
+        else:
+            self._compacting = None
+            self.note("dim" if event.stopped else "warn", *failed_words(event))
 
     def note(self, style: Style, text: str, hint: str = "") -> None:
         """A line or two in the scrollback: what happened, what to do."""
         self._end_group()
-        paint = self._theme.paint
-        shown = "\n".join(safe_line(line, 500) for line in safe_text(text).split("\n"))
-        lines = [paint(style, f"● {shown}")]
-        lines += [paint("dim", f"  {line}") for line in safe_text(hint).split("\n") if line]
+        said = [safe_line(line, 500) for line in safe_text(text).split("\n")]
+        hints = [line for line in safe_text(hint).split("\n") if line]
+        room = max(_NOTE_ROOM, self._width() - 2)
+        lines: list[str] = []
+        for tone, whole in (*((style, line) for line in said), *(("dim", line) for line in hints)):
+            # A path or an address that no line holds is left to the terminal: so it can be copied whole.
+            is_whole = any(cell_width(word) > room for word in whole.split())
+            for start, end in [(0, len(whole))] if is_whole else break_lines(whole, room):
+                lines.append(self._theme.paint(tone, ("  " if lines else "● ") + whole[start:end]))
         self._commit("\n" + "\n".join(lines))
 
     def _start(self, event: BlockStart) -> None:
@@ -212,7 +245,7 @@ class TurnView:
             self._add_text(self._markdown.finish())
             self._markdown = None
         self._tools.clear()
-        self._thinking_since, self._writing, self._retry = None, "", None
+        self._thinking_since, self._writing, self._retry, self._compacting = None, "", None, None
         result = event.result
         if result.stop == "interrupted":
             self.note("warn", "interrupted; what came is kept")
@@ -246,6 +279,9 @@ class TurnView:
         spinner = _SPINNER[int(now * 10) % len(_SPINNER)]
         if self.interrupted:
             text = "stopping…"
+        elif self._compacting is not None:
+            making, since = self._compacting
+            text = f"{started_words(making)} · {duration(now - since)} · esc to stop"
         elif self._retry is not None:
             event, until = self._retry
             text = (
@@ -254,7 +290,8 @@ class TurnView:
             )
         else:
             doing = (
-                f"writing {safe_line(self._writing, 30)} ({self._written:,} characters)"
+                self.doing if self.doing
+                else f"writing {safe_line(self._writing, 30)} ({self._written:,} characters)"
                 if self._writing
                 else "thinking" if self._thinking_since is not None
                 else "running" if self._tools

@@ -6,9 +6,9 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from mewcode.core.events import MessageAdded
+from mewcode.core.events import AgentEvent, Compacted, CompactionFailed, CompactionStarted, MessageAdded
 from mewcode.infra.supervisor import TaskScope
 from mewcode.repl.composer import Composer
 from mewcode.repl.notify import Attention
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from mewcode.agent.interjections import Brought
     from mewcode.agent.session import Session
     from mewcode.repl.mentions import Attached
+
+T = TypeVar("T")
 
 # Seconds between two drawings that only show that time passes.
 _TICK = 0.1
@@ -90,6 +92,8 @@ class Turns:
         self.busy = False
         self.run: Run | None = None
         self.view: TurnView | None = None
+        self._compacting = False
+        self._fitting: asyncio.Task[None] | None = None
         # What was attached to words that are about to be said during the turn.
         self._attached: dict[str, Attached] = {}
 
@@ -163,9 +167,7 @@ class Turns:
         self.next()
 
     async def _turn(self, session: Session, text: str) -> None:
-        screen = self._host.screen
-        view = TurnView(self._host.theme, screen.commit, lambda: screen.width, time.monotonic)
-        self.view = view
+        screen, view = self._host.screen, self._begin_view(session)
         self._host.attention.turn_began(text)
         ticking = self._tasks.start("tick", self._tick())
         attached: Attached | None = None
@@ -195,6 +197,57 @@ class Turns:
             self.view = self.run = None
             self._attached.clear()
 
+    async def compact(self, session: Session, keep: str) -> None:
+        """Has the conversation summed up, with ``keep`` in mind, and shows how it goes. Called by a command,
+        so that what is typed meanwhile waits. Raises `MewCodeError`."""
+        view, self._compacting = self._begin_view(session), True
+        self._host.attention.turn_began("/compact")
+        ticking = self._tasks.start("tick", self._tick())
+        try:
+            await session.compact(keep, view.handle)
+        except asyncio.CancelledError:
+            self._give_back(session)
+            raise
+        finally:
+            ticking.cancel()
+            self._host.attention.turn_ended()
+            self.view, self._compacting = None, False
+
+    def told(self, session: Session, event: AgentEvent) -> None:
+        """Shows how a conversation that a command continues is made to fit the window."""
+        if isinstance(event, CompactionStarted):
+            self._begin_view(session)
+            self._fitting = self._tasks.start("tick", self._tick())
+        if self.view is not None:
+            self.view.handle(event)
+        if isinstance(event, Compacted | CompactionFailed) and self._fitting is not None:
+            self._fitting.cancel()
+            self.view = self._fitting = None
+
+    async def during(self, session: Session, words: str, work: Callable[[], Awaitable[T]]) -> T:
+        """What ``work`` gives; ``words`` say meanwhile what is being done. Called by a command, which Esc
+        stops."""
+        view = self._begin_view(session)
+        view.doing = words
+        ticking = self._tasks.start("tick", self._tick())
+        try:
+            return await work()
+        finally:
+            ticking.cancel()
+            if self.view is view:
+                self.view = None
+
+    def _begin_view(self, session: Session) -> TurnView:
+        screen = self._host.screen
+        view = self.view = TurnView(
+            self._host.theme,
+            screen.commit,
+            lambda: screen.width,
+            time.monotonic,
+            lambda: session.model.context_window,
+        )
+        return view
+
     def _show_said(self, text: str) -> None:
         self._show(text)
         if attached := self._attached.pop(text, None):
@@ -220,16 +273,21 @@ class Turns:
             self._host.screen.refresh()
 
     def stop(self) -> bool:
-        """Stops what runs; True where it was a command, which does not say so itself."""
+        """Stops what runs; True where that does not say so itself, as a command does not."""
         if self.run is not None:
             if self.view is not None:
                 self.view.interrupted = True
             self.run.interrupt()
             self._host.screen.refresh()
             return False
+        if self._fitting is not None and self._host.session is not None:
+            self._host.session.keeper.stop_fitting()
+            return False
         if self._input is not None and not self._input.done():
+            if self._compacting and self.view is not None:
+                self.view.interrupted = True
             self._input.cancel()
-            return True
+            return not self._compacting
         return False
 
     def abandon(self) -> None:

@@ -49,6 +49,11 @@ class ReadTable:
         if self._states.get(str(path)) != state:
             self._states[str(path)] = self._fresh[str(path)] = state
 
+    def take_over(self, other: ReadTable) -> None:
+        """Remembers all that ``other`` does: the model has seen that since."""
+        self._states |= other._states
+        self._fresh |= other._states
+
     def forget(self, path: Path) -> None:
         """The model does not know any more what the file holds."""
         self._states.pop(str(path), None)
@@ -65,10 +70,9 @@ class ReadTable:
         if not same:
             raise _changed(path)
 
-    def take_changes(self, most: int) -> dict[str, dict[str, Any]]:
-        """What was noted since the table was made or this was called, as `export` gives it: the oldest
-        ``most`` of it. The rest comes with the next call; empty where nothing is left."""
-        taken = {path: self._fresh.pop(path) for path in list(self._fresh)[:most]}
+    def take_changes(self) -> dict[str, dict[str, Any]]:
+        """What was noted since the table was made or this was called, as `export` gives it."""
+        taken, self._fresh = self._fresh, {}
         return {path: msgspec.to_builtins(state) for path, state in taken.items()}
 
     def export(self) -> dict[str, dict[str, Any]]:

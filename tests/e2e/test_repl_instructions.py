@@ -96,7 +96,7 @@ def test_an_include_from_outside_stays_out_until_it_is_approved(
     ask(terminal, "/instructions")
     terminal.wait_for_screen("❯ 1. Approve it")
     terminal.send("\r")
-    terminal.wait_for("approved: ")
+    terminal.wait_for("approved:")
     third = turn(terminal, fake_llm, "three", "Third.")
     assert system(third).count(CANARY) == 1
     leave(terminal)
@@ -306,7 +306,7 @@ def test_in_plain_lines_it_is_all_numbers(
         say("/instructions", "Type a number from 1 to 3")
         assert "MEWCODE.md  project, " in shown(terminal)
         terminal.send("1\r")
-        terminal.wait_for("approved: ")
+        terminal.wait_for("approved:")
         say("two", "Second.")
         assert CANARY not in fake_llm.generations[0].body.decode()
         assert CANARY in system(fake_llm.generations[1])

@@ -22,6 +22,7 @@ SCRIPTS = (
     "scripts/soak",
     "scripts/bench",
     "scripts/pictures",
+    "scripts/tour",
     ".ci/run",
 )
 LIMIT = 20.0  # seconds; only a hang gets there

@@ -11,6 +11,7 @@ from mewcode.repl.commands.registry import (
     Clear,
     Command,
     CommandRegistry,
+    Compact,
     Compose,
     Copy,
     Desk,
@@ -30,6 +31,7 @@ from mewcode.repl.commands.registry import (
     Table,
     Tables,
     UseTheme,
+    WindowUse,
 )
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "Clear",
     "Command",
     "CommandRegistry",
+    "Compact",
     "Compose",
     "Copy",
     "Desk",
@@ -57,5 +60,6 @@ __all__ = [
     "Table",
     "Tables",
     "UseTheme",
+    "WindowUse",
     "builtin_commands",
 ]

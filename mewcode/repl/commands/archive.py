@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mewcode.agent.session import Session
 from mewcode.repl.commands.registry import Desk, OpenSession, Outcome, PickSession, Resumed, Say
 from mewcode.repl.replay import resumed_words
 
@@ -17,20 +16,27 @@ async def resume(desk: Desk, argument: str) -> Outcome:
     if desk.in_turn:
         return IN_TURN
     if not argument:
-        return PickSession(lambda folder: _open(session, folder))
+        return PickSession(lambda folder: _open(desk, folder))
     from mewcode.sessions.find import find_session
 
-    return _open(session, find_session(session.around.places.project / "sessions", argument))
+    return _open(desk, find_session(session.around.places.project / "sessions", argument))
 
 
-def _open(session: Session, folder: Path) -> Outcome:
+def _open(desk: Desk, folder: Path) -> Outcome:
+    session = desk.session
+
     async def open_(fork: bool) -> Outcome:
-        found = await session.resume(folder, fork=fork)
+        found = await session.resume(folder, fork=fork, emit=desk.emit)
         text, hint = resumed_words(found)
         notes = (*found.notes, found.left_out) if found.left_out else found.notes
         return Resumed(text, hint, notes, session.settings.shown)
 
-    return OpenSession(open_)
+    def trust(root: Path) -> None:
+        from mewcode.config.trust import TrustStore
+
+        TrustStore(session.around.places.user).trust(root)
+
+    return OpenSession(open_, trust)
 
 
 async def fork(desk: Desk, argument: str) -> Outcome:

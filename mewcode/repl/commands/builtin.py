@@ -33,6 +33,22 @@ def _in(module: str, function: str) -> Run:
     return run
 
 
+_ROOM = (
+    Command(
+        "context",
+        "what fills the model's window, and when it is summed up",
+        _in("context", "context"),
+        anytime=True,
+    ),
+    Command(
+        "compact",
+        "sum the conversation up now, to make room in the model's window",
+        _in("context", "compact"),
+        "[WHAT TO KEEP IN MIND]",
+    ),
+)
+
+
 def builtin_commands() -> CommandRegistry:
     """The commands that MewCode brings."""
     registry = CommandRegistry()
@@ -73,6 +89,7 @@ def builtin_commands() -> CommandRegistry:
                 _in("status", "status"), anytime=True),
         Command("cost", "tokens and dollars by model, of this session and this week",
                 _in("costs", "cost"), anytime=True),
+        *_ROOM,
         Command("todos", "the list of what is to be done", _in("session", "todos"), anytime=True),
         Command("copy", "copy the last answer, or its N-th code block", _in("copy", "copy"), "[N]",
                 anytime=True),

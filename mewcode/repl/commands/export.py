@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from mewcode.agent.session import Session
 from mewcode.core.errors import SessionError
 from mewcode.infra.redact import redact
 from mewcode.infra.terminal_text import safe_line
-from mewcode.repl.commands.registry import Desk, Outcome, Say
+from mewcode.repl.commands.registry import Desk, Later, Outcome, Say
 from mewcode.sessions.append_file import CONVERSATION
-from mewcode.sessions.export import exported, free_name, kind_of, write_export
+from mewcode.sessions.export import check_target, exported, free_name, kind_of, write_export
 from mewcode.sessions.export_facts import facts_of
+from mewcode.tools.in_thread import Stop, in_thread
 
 _RAW = "--raw"
 
@@ -22,7 +22,11 @@ async def export(desk: Desk, argument: str) -> Outcome:
     words = argument.split(" ")
     raw = _RAW in words
     name = " ".join(word for word in words if word != _RAW).strip()
-    path, size = await asyncio.to_thread(_export, desk.session, name, raw)
+    return Later(lambda: _done(desk, name, raw), "exporting")
+
+
+async def _done(desk: Desk, name: str, raw: bool) -> Outcome:
+    path, size = await in_thread(lambda stop: _export(desk.session, name, raw, stop))
     hint = "Nothing was blacked out in it." if raw else "What looks like a secret was blacked out in it."
     cwd = desk.session.around.places.cwd
     shown = path.relative_to(cwd) if path.is_relative_to(cwd) else path
@@ -31,7 +35,7 @@ async def export(desk: Desk, argument: str) -> Outcome:
     )
 
 
-def _export(session: Session, name: str, raw: bool) -> tuple[Path, int]:
+def _export(session: Session, name: str, raw: bool, stop: Stop) -> tuple[Path, int]:
     folder = session.archive.folder
     if not (folder / CONVERSATION).is_file():
         raise SessionError("there is nothing to export yet")
@@ -40,11 +44,18 @@ def _export(session: Session, name: str, raw: bool) -> tuple[Path, int]:
     known = [value for variable in around.secret_names if (value := around.environ.get(variable))]
 
     def clean(text: str) -> str:
+        stop.check()
         return text if raw else redact(text, known)
 
-    facts = facts_of(folder)
-    target = cwd / _unquoted(name).expanduser() if name else free_name(cwd, facts, clean)
-    return target, write_export(target, exported(facts, kind_of(target), clean))
+    target = cwd / _unquoted(name).expanduser() if name else None
+    if target is not None:
+        kind_of(target)
+        check_target(target)
+    facts = facts_of(folder, stop.check)
+    target = target or free_name(cwd, facts, clean)
+    text = exported(facts, kind_of(target), clean)
+    stop.check()
+    return target, write_export(target, text)
 
 
 def _unquoted(name: str) -> Path:

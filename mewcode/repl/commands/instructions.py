@@ -97,7 +97,7 @@ def _title(offer: Offer) -> str:
     return "\n".join(
         [
             f"{safe_line(offer.words, _LINE)}. Approve it?",
-            f"{safe_line(str(offer.file.path), _LINE)} · {offer.file.size:,} bytes",
+            f"{offer.file.size:,} bytes · {safe_line(str(offer.file.path), _LINE)}",
             *shown,
             *([f"… {more:,} more line{'s' if more != 1 else ''}"] if more > 0 else []),
         ]

@@ -20,6 +20,9 @@ async def rename(desk: Desk, argument: str) -> Outcome:
     await _label(desk.session, title_record(title, ts=time.time()))
     if not title:
         return Say("this session has no name of yours any more", "/rename TITLE gives it one.")
+    failing = desk.session.archive.failing
+    if failing is not None:
+        return Say(f"this session is named {title}", f"It cannot be resumed as it is now: it is {failing}")
     return Say(f"this session is named {title}", f'mewcode -r "{title}" resumes it.')
 
 

@@ -12,6 +12,8 @@ from mewcode.repl.panel import Option
 
 if TYPE_CHECKING:
     from mewcode.agent.session import Session
+    from mewcode.context.parts import Parts
+    from mewcode.core.events import AgentEvent
     from mewcode.core.outcome import View
     from mewcode.repl.theme import ThemeName
 
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Desk:
     """What a command works with: the session, and what the front end knows at this moment. ``columns`` and
-    ``rows`` are the terminal's; ``queued`` are the inputs that wait; ``in_turn``: a turn is running."""
+    ``rows`` are the terminal's; ``queued`` are the inputs that wait; ``in_turn``: a turn is running. ``emit``
+    is told how a conversation is made to fit the window."""
 
     session: Session
     theme: str = "auto"
@@ -27,6 +30,7 @@ class Desk:
     rows: int = 24
     queued: tuple[str, ...] = ()
     in_turn: bool = False
+    emit: Callable[[AgentEvent], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,15 @@ class Shown:
 
     title: str
     view: View
+
+
+@dataclass(frozen=True, slots=True)
+class WindowUse:
+    """What takes how much of the model's window. ``stopped``: why nothing is summed up by itself any more,
+    empty where it is."""
+
+    parts: Parts
+    stopped: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +116,19 @@ class Aside:
 
 
 @dataclass(frozen=True, slots=True)
+class Compact:
+    """The conversation so far is to be summed up; ``keep`` says what to keep in mind."""
+
+    keep: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Later:
-    """What has to be worked out after a choice. ``work`` may raise `MewCodeError`."""
+    """What has to be worked out, after a choice or because it takes long. ``work`` may raise `MewCodeError`.
+    ``doing``: what is said meanwhile, where it can be stopped."""
 
     work: Callable[[], Awaitable[Outcome]]
+    doing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +141,11 @@ class PickSession:
 @dataclass(frozen=True, slots=True)
 class OpenSession:
     """A session is to be opened that another window may hold: ``open`` then raises `SessionBusy`, and the
-    user is asked. It gets whether a copy of the session is to be continued instead."""
+    user is asked. It gets whether a copy of the session is to be continued instead. ``trust``: see
+    `repl.busy_session.open_or_ask`."""
 
     open: Callable[[bool], Awaitable[Outcome]]
+    trust: Callable[[Path], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +198,21 @@ class Above:
 Step = Pick | Later | Above | PickSession | OpenSession
 """What is followed by another outcome."""
 End = (
-    Say | Table | Tables | Shown | Copy | Compose | UseTheme | Aside | Resumed | Rewound | Send | Clear | Quit
+    Say
+    | Table
+    | Tables
+    | Shown
+    | WindowUse
+    | Copy
+    | Compose
+    | UseTheme
+    | Aside
+    | Compact
+    | Resumed
+    | Rewound
+    | Send
+    | Clear
+    | Quit
 )
 Outcome = Step | End
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from mewcode.agent.rewind import RewindReport, points, preview, undo_rewind
+from mewcode.agent.rewind import RewindReport, points, preview, preview_undo, undo_rewind
 from mewcode.agent.rewind import rewind as go_back
 from mewcode.agent.session import Session
 from mewcode.infra.terminal_text import safe_line
@@ -24,7 +24,7 @@ async def rewind(desk: Desk, argument: str) -> Outcome:
     if desk.in_turn:
         return IN_TURN
     if argument == "undo":
-        return _shown(await undo_rewind(session), "back to where it was")
+        return await _ask_undo(session)
     if argument:
         return Say(f"/rewind takes no {safe_line(argument, 40)!r}", "/rewind, or /rewind undo")
     known = await points(session)
@@ -62,6 +62,16 @@ async def _ask_what(session: Session, point: str, title: str) -> Outcome:
         return _ask_conflicts(conflict_title(conflicts), go) if wants_files and conflicts else go(False)
 
     return Pick(preview_title(title, changes), (*options, Option("cancel", "Cancel")), chosen)
+
+
+async def _ask_undo(session: Session) -> Outcome:
+    async def undo(force: bool) -> Outcome:
+        return _shown(await undo_rewind(session, force=force), "back to where it was")
+
+    conflicts = [change for change in await preview_undo(session) if change.conflict]
+    if not conflicts:
+        return await undo(False)
+    return _ask_conflicts(conflict_title(conflicts), lambda force: Later(lambda: undo(force)))
 
 
 def _ask_conflicts(title: str, go: Callable[[bool], Outcome]) -> Outcome:

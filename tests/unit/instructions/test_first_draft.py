@@ -53,6 +53,30 @@ def test_what_is_broken_is_left_out(tmp_path):
     (tmp_path / ".gitlab-ci.yml").write_text("a: [")
     (tmp_path / "README.md").mkdir()
     assert first_draft(tmp_path).startswith(f"# {tmp_path.name}\n")
+    (tmp_path / "pyproject.toml").write_text("a = " + "9" * 10_000)
+    assert first_draft(tmp_path).startswith(f"# {tmp_path.name}\n")
+
+
+def test_a_link_out_of_the_project_is_not_read(tmp_path):
+    (tmp_path / "secret").write_text("My words of nothing.")
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "README.md").symlink_to(tmp_path / "secret")
+    (root / "Makefile").symlink_to(root / "Makefile")
+    assert "My words" not in first_draft(root)
+    (root / "own").write_text("Sells things.")
+    (root / "README.md").unlink()
+    (root / "README.md").symlink_to("own")
+    assert "Sells things." in first_draft(root)
+
+
+def test_a_few_lines_that_name_a_value_a_billion_times(tmp_path):
+    lines = ["a0: &a0 [{run: 'pytest'}]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
+    (tmp_path / ".gitlab-ci.yml").write_text("\n".join(lines))
+    assert "## What CI runs\n\n- `pytest`\n\n" in first_draft(tmp_path)
+    (tmp_path / ".gitlab-ci.yml").write_text("[" * 600 + "]" * 600)
+    assert "CI" not in first_draft(tmp_path)
 
 
 @settings(max_examples=40)

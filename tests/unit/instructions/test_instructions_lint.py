@@ -89,6 +89,17 @@ def test_the_report_names_each_file_and_what_was_left_out(places):
     assert data["skipped"] == [{"path": ".mewcode/MEWCODE.md", "level": "project", "reason": "binary"}]
 
 
+def test_a_line_that_stands_everywhere_is_named_some_times(places):
+    (places.root / "MEWCODE.md").write_text("Always run the tests first.\n" * 1_000)
+    loaded = load(places)
+    found = lint(nodes_of(loaded), places.root, lambda name: False)
+    assert list(as_lines(loaded, found))[-1] == (
+        "duplicate: Always run the tests first.  (MEWCODE.md:1, MEWCODE.md:2, MEWCODE.md:3, MEWCODE.md:4, "
+        "MEWCODE.md:5 and 995 more)"
+    )
+    assert len(as_data(loaded, found)["findings"][0]["places"]) == 1_000
+
+
 def test_no_instructions_say_what_to_do(places):
     (line,) = as_lines(load(places), [])
     assert "/init" in line

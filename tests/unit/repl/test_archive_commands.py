@@ -17,6 +17,7 @@ from mewcode.core.errors import MewCodeError, SessionBusy, SessionError
 from mewcode.repl.commands import (
     Desk,
     End,
+    Outcome,
     Resumed,
     Rewound,
     Say,
@@ -44,7 +45,7 @@ class FakeSession:
         self.busy = busy
         self.resumed: list[tuple[str, bool]] = []
 
-    async def resume(self, folder: Path, *, fork: bool = False) -> Continued:
+    async def resume(self, folder: Path, *, fork: bool = False, emit: object = None) -> Continued:
         self.resumed.append((folder.name, fork))
         if self.busy and not fork:
             self.busy -= 1
@@ -79,6 +80,9 @@ class User:
 
     async def pick_session(self) -> Path | None:
         return self.folder
+
+    async def during(self, words: str, work: Callable[[], Awaitable[Outcome]]) -> Outcome | None:
+        return await work()
 
 
 def give(session: Any, line: str, user: User | None = None, **desk: Any) -> End | None:
@@ -197,6 +201,7 @@ class Rewinds:
         self.report = RewindReport(
             "second\nline two", True, 4, CHANGES[:1], CHANGES[1:2], CHANGES[2:], ("A note.",)
         )
+        self.undone: list[FileChange] = []
         self.done: list[tuple[Any, ...]] = []
 
     async def list_points(self, session: Any) -> list[RewindPoint]:
@@ -209,8 +214,11 @@ class Rewinds:
         self.done.append((point, *(name for name, value in what.items() if value)))
         return self.report
 
+    async def preview_undo(self, session: Any) -> list[FileChange]:
+        return self.undone
+
     async def undo(self, session: Any, *, force: bool = False) -> RewindReport:
-        self.done.append(("undo",))
+        self.done.append(("undo", "force") if force else ("undo",))
         return self.report
 
 
@@ -221,6 +229,7 @@ def rewinds(monkeypatch: pytest.MonkeyPatch) -> Rewinds:
     monkeypatch.setattr(rewind_command, "preview", fake.preview)
     monkeypatch.setattr(rewind_command, "go_back", fake.rewind)
     monkeypatch.setattr(rewind_command, "undo_rewind", fake.undo)
+    monkeypatch.setattr(rewind_command, "preview_undo", fake.preview_undo)
     return fake
 
 
@@ -288,6 +297,19 @@ def test_an_undo_shows_the_conversation_again(session: FakeSession, rewinds: Rew
     assert isinstance(outcome, Rewound)
     assert outcome.draft == ""
     assert "4 messages back" in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "done"), [("force", [("undo", "force")]), ("keep", [("undo",)]), ("cancel", []), (None, [])]
+)
+def test_an_undo_asks_about_files_that_others_changed(
+    session: FakeSession, rewinds: Rewinds, answer: str | None, done: list[tuple[str, ...]]
+) -> None:
+    rewinds.undone = CHANGES
+    user = User(answer)
+    give(session, "/rewind undo", user)
+    assert rewinds.done == done
+    assert "b.py (changed since)" in user.asked[0][0]
 
 
 def test_odd_rewinds(session: FakeSession, rewinds: Rewinds) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mewcode.core.errors import SessionBusy, SessionError
+from mewcode.core.errors import SessionBusy, SessionError, SessionForeign
 from mewcode.repl import busy_session
 from mewcode.repl.busy_session import Waiting, holder_words, open_or_ask
 from mewcode.repl.panel import Option
@@ -147,3 +147,58 @@ def test_the_day_is_told_where_it_is_another() -> None:
     assert holder_words(SessionBusy("", "", 7, noon + 86_400 * 30), noon).endswith("2026-04-03 12:00")
     assert holder_words(SessionBusy("", "", 0, noon - 60), noon) == "another process, since 11:59"
     assert holder_words(SessionBusy("", "", 0, 0.0), noon) == "another process"
+
+
+# A session that came with a folder.
+
+
+class Gate:
+    """Opens once its folder is trusted; ``sticks``: whether that can be remembered."""
+
+    def __init__(self, *, sticks: bool = True) -> None:
+        self.sticks = sticks
+        self.trusted: list[Path] = []
+        self.tries = 0
+
+    async def open(self, fork: bool) -> str:
+        self.tries += 1
+        if not self.trusted or not self.sticks:
+            brings = tuple(f"config.yaml:{line}: hooks" for line in range(1, 11))
+            raise SessionForeign("not made by you", "--trust", Path("/srv/x\x1b[2J\nSafe."), brings)
+        return "itself"
+
+
+def asked(gate: Gate, user: User, *, trusts: bool = True) -> str | None:
+    trust = gate.trusted.append if trusts else None
+    return asyncio.run(open_or_ask(gate.open, user, trust=trust))
+
+
+def test_a_yes_is_remembered_and_the_session_opened() -> None:
+    gate, user = Gate(), User("yes")
+    assert asked(gate, user) == "itself"
+    assert gate.trusted == [Path("/srv/x\x1b[2J\nSafe.")]
+    [(title, options)] = user.asked
+    assert options == ("no", "yes")  # what Enter takes is a no
+    assert "not made by you: the folder brought it" in title
+    assert "- config.yaml:8: hooks\n- and 2 more" in title
+    assert "\x1b" not in title
+    assert "\nSafe." not in title
+
+
+@pytest.mark.parametrize("answer", ["no", None])
+def test_all_else_is_a_no(answer: str | None) -> None:
+    gate = Gate()
+    with pytest.raises(SessionForeign, match="--trust"):
+        asked(gate, User(answer))
+    assert (gate.trusted, gate.tries) == ([], 1)
+
+
+def test_nobody_is_asked_twice_or_where_nobody_can_be() -> None:
+    gate = Gate(sticks=False)
+    with pytest.raises(SessionForeign):
+        asked(gate, User("yes"))
+    assert gate.tries == 2
+    user = User()
+    with pytest.raises(SessionForeign):
+        asked(Gate(), user, trusts=False)
+    assert user.asked == []

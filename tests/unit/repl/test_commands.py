@@ -100,7 +100,19 @@ def test_an_unknown_command_suggests_the_nearest(line: str, nearest: str, tmp_pa
 def test_which_commands_need_not_wait_for_a_turn() -> None:
     registry = builtin_commands()
     at_once = {name for name, command in registry.commands.items() if command.anytime}
-    asked = {"status", "cost", "todos", "help", "btw", "copy", "theme", "mode", "config", "instructions"}
+    asked = {
+        "status",
+        "cost",
+        "todos",
+        "help",
+        "btw",
+        "copy",
+        "theme",
+        "mode",
+        "config",
+        "instructions",
+        "context",
+    }
     of_the_archive = {"resume", "rewind", "fork", "export", "rename", "pin", "tag"}  # some say: not now
     assert at_once == asked | of_the_archive
     assert registry.is_anytime("/mode plan")

@@ -13,7 +13,7 @@ import pytest
 from mewcode.agent.session import Session
 from mewcode.core.outcome import DiffView, TextView
 from mewcode.infra.atomic import write_new
-from mewcode.repl.commands import Desk, End, Say, Send, Shown, builtin_commands
+from mewcode.repl.commands import Desk, End, Outcome, Say, Send, Shown, builtin_commands
 from mewcode.repl.include_offers import notice_of
 from mewcode.repl.mentions import has_mention
 from mewcode.repl.panel import Option
@@ -46,6 +46,9 @@ class User:
 
     async def wait(self, words: str, open_: Callable[[], Awaitable[T]]) -> T | None:
         return await open_()
+
+    async def during(self, words: str, work: Callable[[], Awaitable[Outcome]]) -> Outcome | None:
+        raise AssertionError
 
     async def pick_session(self) -> Path | None:
         raise AssertionError("no session is picked here")
@@ -143,7 +146,7 @@ def test_enter_approves_an_include_for_the_next_message(tmp_path: Path, outside:
         end = await give(session, "/instructions", user)
         [title] = user.asked
         assert title.startswith("MEWCODE.md includes ../outside.md from outside the project. Approve it?\n")
-        assert f"{outside} · {outside.stat().st_size:,} bytes\n│ {CANARY}\n│ line 0\n" in title
+        assert f"{outside.stat().st_size:,} bytes · {outside}\n│ {CANARY}\n│ line 0\n" in title
         assert title.endswith("\n… 6 more lines")
         assert "\x1b" not in title
         assert _text(end) == f"approved: {outside}"

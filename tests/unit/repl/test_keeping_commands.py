@@ -3,7 +3,9 @@ behind a command."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,8 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from mewcode.agent.session import Session
-from mewcode.repl.commands import Desk, Outcome, Say, builtin_commands, recent
+from mewcode.core.errors import MewCodeError
+from mewcode.repl.commands import Desk, Later, Outcome, Say, builtin_commands, recent
 from mewcode.repl.completer import InputCompleter
 from mewcode.repl.file_index import FileIndex
 from tests.support.archive import head, make_session, said
@@ -29,6 +32,12 @@ def with_session(tmp_path: Path, scenario: Callable[[Session], Awaitable[None]])
 
 async def give(session: Session, line: str) -> Say:
     outcome: Outcome = await builtin_commands().run(Desk(session), line)
+    if isinstance(outcome, Later):
+        assert outcome.doing == "exporting"
+        try:
+            outcome = await outcome.work()
+        except MewCodeError as error:
+            outcome = Say(error.message, error.hint)
     assert isinstance(outcome, Say)
     return outcome
 
@@ -96,6 +105,54 @@ def test_exports_in_every_form(tmp_path: Path) -> None:
         assert (project / "all.json").read_bytes() == before
         await give(session, f"/export {tmp_path}/elsewhere.md")
         assert (tmp_path / "elsewhere.md").is_file()
+
+    with_session(tmp_path, scenario)
+
+
+def test_an_export_that_is_stopped_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it was just about to be written."""
+    project = project_in(tmp_path)
+    began, go_on = threading.Event(), threading.Event()
+
+    def slowly(facts: Any, kind: Any, clean: Any) -> str:
+        began.set()
+        assert go_on.wait(20)
+        return "all of it"
+
+    monkeypatch.setattr("mewcode.repl.commands.export.exported", slowly)
+
+    async def scenario(session: Session) -> None:
+        await take_turn(session)
+        outcome = await builtin_commands().run(Desk(session), "/export talk.md")
+        assert isinstance(outcome, Later)
+        work = outcome.work
+
+        async def run() -> None:
+            await work()
+
+        task = session.background.start("export", run())
+        assert await asyncio.to_thread(began.wait, 20)
+        task.cancel()
+        asyncio.get_running_loop().call_soon(go_on.set)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with_session(tmp_path, scenario)
+    assert not list(project.glob("talk*"))
+
+
+def test_a_name_that_is_not_on_disk_is_not_said_to_resume(tmp_path: Path) -> None:
+    async def scenario(session: Session) -> None:
+        sessions = session.archive.folder.parent
+        sessions.parent.mkdir(parents=True, exist_ok=True)
+        sessions.touch()
+        await take_turn(session)
+        assert session.archive.failing
+        said = await give(session, "/rename mine")
+        assert said.text == "this session is named mine"
+        assert "mewcode -r" not in said.hint
+        assert "not being saved" in said.hint
+        sessions.unlink()
 
     with_session(tmp_path, scenario)
 

@@ -194,6 +194,18 @@ def test_a_search_shows_hits_under_their_sessions() -> None:
     assert ("search", '"tokenizer', HERE) in given.calls
 
 
+def test_it_is_seen_where_a_search_left_hits_out() -> None:
+    given = source(texts={"s2": ["the tokenizer"]})
+    given.is_complete = False
+
+    async def work(desk: Desk) -> None:
+        await desk.see('"tokenizer', "1+ of 3")
+        await desk.press("\x15", lambda: desk.shown() == "s1 s2 s3")
+        await desk.see("s1", "1 of 3")
+
+    run(given, work)
+
+
 def test_what_a_search_finds_too_late_is_dropped() -> None:
     gate = threading.Event()
     given = source(texts={"s2": ["slow"]}, gates={"search": gate})

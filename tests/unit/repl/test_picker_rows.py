@@ -19,6 +19,7 @@ from mewcode.repl.picker_rows import (
     session_row,
     short_age,
     short_size,
+    value,
 )
 from mewcode.repl.theme import THEMES, ThemeName
 from tests.support.session_source import entry
@@ -79,6 +80,13 @@ def test_a_fork_bears_a_sign_and_its_parent() -> None:
     assert words == (
         "3 more hits · ● open in another window (process 7) · ↳ fork of Fix it · #urgent · main · /work · b"
     )
+
+
+@pytest.mark.parametrize(("messages", "shown"), [(0, "fork"), (4, "+4"), (1234, "+1,234")])
+def test_a_forks_own_messages_are_not_taken_for_all_of_them(messages: int, shown: str) -> None:
+    fork = entry("b", "again", parent_session="a", messages=messages)
+    assert value(fork, "messages", 0.0) == shown
+    assert value(entry("b", "again", messages=4), "messages", 0.0) == "4"
 
 
 _TEXT = st.text(st.characters(exclude_categories=()), max_size=80)

@@ -68,7 +68,7 @@ def test_the_headline_says_where_how_and_how_many() -> None:
     made.searching = True
     made.news = lambda: "a question waits for you"
     head = lines(made.frame(120, 24))[0]
-    assert head.endswith("  a question waits for you · this repository · by size · 2 of 3 · searching…")
+    assert head.endswith("  a question waits for you · this repository · by size · searching…")
 
 
 def test_the_cursor_is_where_one_types() -> None:

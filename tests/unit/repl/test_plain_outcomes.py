@@ -9,11 +9,13 @@ from typing import TypeVar
 import pytest
 
 from mewcode.agent.session import Session
+from mewcode.context.parts import Freeable, Part, Parts
 from mewcode.core.outcome import DiffView, TextView, TodoItem, TodoView
 from mewcode.repl.commands import (
     Above,
     Aside,
     Clear,
+    Compact,
     Compose,
     Copy,
     Later,
@@ -30,6 +32,7 @@ from mewcode.repl.commands import (
     Table,
     Tables,
     UseTheme,
+    WindowUse,
 )
 from mewcode.repl.panel import Option
 from mewcode.repl.plain_outcomes import show_plain
@@ -38,6 +41,10 @@ from tests.support.scripted_provider import ScriptedProvider, answer
 
 T = TypeVar("T")
 TODOS = TodoView((TodoItem("one", "done"), TodoItem("two")))
+PARTS = Parts(
+    "m", 1_000, (Part("tools", "tools", 200),), 200, 500, 100, 200, 400, 500, 700,
+    (Freeable("MCP server x\x1b[2J", 150, "turn it off"),),
+)  # fmt: skip
 PICK = Pick("which?", (Option("a", "A"),), lambda value: Say(f"took {value}"))
 
 
@@ -53,6 +60,10 @@ class Guide:
 
     async def pick_session(self) -> Path | None:
         return Path("/picked")
+
+    async def during(self, words: str, work: Callable[[], Awaitable[Outcome]]) -> Outcome | None:
+        assert words == "doing it"
+        return await work()
 
 
 async def later(fork: bool = False) -> Outcome:
@@ -72,7 +83,10 @@ async def later(fork: bool = False) -> Outcome:
         (PICK, "took a\n"),
         (Above(Say("first"), PICK), "first\ntook a\n"),
         (Send("Go."), "sent: Go."),
+        (WindowUse(PARTS), "m: 200 of 1,000 tokens (20 %)\n\ntools                        200  20 %\n"),
+        (Compact("the names"), "summed up: the names"),
         (Later(later), "a copy: False\n"),
+        (Later(later, "doing it"), "a copy: False\n"),
         (PickSession(lambda folder: Say(str(folder))), "/picked\n"),
         (OpenSession(later), "a copy: False\n"),
         (Resumed("resumed: it", "3 messages", ("repaired",)), "resumed: it\n3 messages\nrepaired\n"),
@@ -92,8 +106,11 @@ def test_every_outcome_has_its_lines(outcome: Outcome, shown: str, tmp_path: Pat
     async def send(session: Session, text: str) -> None:
         written.append(f"sent: {text}")
 
+    async def compact(session: Session, keep: str) -> None:
+        written.append(f"summed up: {keep}")
+
     async def scenario(session: Session) -> None:
-        wants_out = await show_plain(session, outcome, Guide(), written.append, send)
+        wants_out = await show_plain(session, outcome, Guide(), written.append, send, compact)
         assert wants_out is isinstance(outcome, Quit)
 
     hold(tmp_path, ScriptedProvider(answer("Because.")), scenario, environ={"PATH": "/nonexistent"})

@@ -48,6 +48,12 @@ def test_what_is_at_hand_is_not_read_again(folder: Path) -> None:
     assert earlier is not None
     assert len(earlier()) == 18
     assert earlier_of(session(folder, is_whole=True, at_hand=["m0"])) is None
+    # A summary stands for what came before, and that can still be read.
+    compacted = session(folder, is_whole=True, at_hand=["s", "m19"])
+    compacted.agent.conversation.messages[0] = Message("s", "user", (Text("s"),), "compaction")
+    earlier = earlier_of(compacted)
+    assert earlier is not None
+    assert len(earlier()) == 19
     fresh = session(folder, is_whole=True, at_hand=[])
     fresh.resumed = None
     assert earlier_of(fresh) is None

@@ -59,5 +59,7 @@ def test_none_is_none() -> None:
 def test_which_session_it_is() -> None:
     known = Resumed("the-id", "a\x1b[2Jb\nc", (), 7_200.0, "", 1)
     assert resumed_words(known) == ("resumed: ab c", "the-id · 1 message, paused for 2 h 0 min")
+    fork = Resumed("new-id", "the talk", (), 5.0, "", 1, fork_of="old-id")
+    assert resumed_words(fork) == ("a fork of old-id: new-id", "the talk · 1 message, paused for 5 s")
     part = Resumed("the-id", "", (), 5.0, "", 1_200, is_whole=False)
     assert resumed_words(part) == ("resumed: the-id", "the-id · the last 1,200 messages, paused for 5 s")

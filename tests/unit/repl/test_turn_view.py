@@ -144,6 +144,17 @@ def test_what_is_withdrawn_unseen_is_not_mentioned() -> None:
     assert shown.take(StreamWithdrawn("broke off")) == ""
 
 
+def test_a_note_breaks_between_words_and_stays_indented() -> None:
+    shown = Shown()
+    shown.view.note("warn", "left out damaged records (line 1: not UTF-8; line 2: not UTF-8)", "word " * 13)
+    said, *more, last = "".join(shown.committed).strip("\n").split("\n")
+    assert said == "● left out damaged records (line 1: not UTF-8; line 2: not"
+    assert (*more, last) == ("  UTF-8)", "  " + "word " * 10 + "word", "  word word")
+    path = "/a/folder" * 10
+    shown.view.note("plain", f"written: {path}", "read it")
+    assert shown.committed[-1].strip("\n").split("\n") == [f"● written: {path}", "  read it"]
+
+
 @pytest.mark.parametrize(
     ("event", "words"),
     [
@@ -151,7 +162,7 @@ def test_what_is_withdrawn_unseen_is_not_mentioned() -> None:
         (ended("denied"), "denied; tell MewCode"),
         (ended("error", error="no key", hint="Set one.", code=1), "no key\n  Set one."),
         (ended("limit", error="the limit of 3 steps is reached"), "the limit of 3 steps"),
-        (Notice("warning", "a word\nand another", "do this"), "a word\nand another\n  do this"),
+        (Notice("warning", "a word\nand another", "do this"), "a word\n  and another\n  do this"),
     ],
 )
 def test_how_it_ended_is_said(event, words: str) -> None:

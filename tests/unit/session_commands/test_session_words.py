@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,19 @@ def sessions(tmp_path) -> Path:
     make_session(folder, ONE, head(ONE), said("u", "fix the parser", 10), said("a", "done", 11, "assistant"))
     make_session(folder, TWO, said("u", "write the docs", 20), b"junk\n")
     return folder
+
+
+def test_a_folder_whose_name_is_no_text(tmp_path, capsys):
+    root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    try:
+        root.mkdir()
+    except OSError:
+        return  # a file system that takes text alone
+    make_session(root / ".mewcode" / "sessions", ONE, said("u", "fix it", 10))
+    environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    for words in (["list"], ["search", "fix"], ["show", ONE], ["usage"], ["delete", ONE]):
+        assert run_sessions(parse(["sessions", *words, "--json"]), environ, find_places(root, environ)) == 0
+        assert json.loads(capsys.readouterr().out)
 
 
 def test_each_word_is_run():
@@ -227,6 +241,15 @@ def test_check_tells_and_repairs(run, sessions):
     assert (code, value[0]["sound"]) == (0, True)
     assert Path(value[0]["backup"]).read_bytes() == content
     assert run("check")[:2] == (0, "2 sessions, 0 damaged\n")
+
+
+def test_an_export_on_a_screen_is_safe_to_show(run, sessions, monkeypatch):
+    add_lines(sessions / ONE, said("b", "red \x1b[31m \u202e words", 12))
+    assert "red \x1b[31m \u202e words" in run("export", ONE)[1]
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = run("export", ONE)[1]
+    assert "words" in shown
+    assert not {"\x1b", "\u202e"} & {*shown}
 
 
 def test_export_writes_a_new_file_and_no_other(run, sessions, tmp_path):
