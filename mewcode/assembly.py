@@ -23,6 +23,7 @@ from mewcode.config.trust import TrustStore, is_own_folder
 from mewcode.core.access import Mode
 from mewcode.core.errors import UsageError
 from mewcode.infra.paths import Places
+from mewcode.note_tools.tools import SessionNotes
 from mewcode.permissions.policy import Policy
 from mewcode.permissions.repository import is_plain_repository
 from mewcode.permissions.rules import Rule, RuleSet
@@ -82,7 +83,13 @@ class _Assembly:
         self._settings = self._session_settings()
         self._sessions_dir = setup.places.project / "sessions"
         self._prompt = SystemPrompt(
-            setup.places, setup.environ, self._config, self._settings, self._is_ours, self._add_dirs
+            setup.places,
+            setup.environ,
+            self._config,
+            self._settings,
+            self._is_ours,
+            self._add_dirs,
+            no_memory=setup.options.no_memory,
         )
 
     def session(
@@ -93,7 +100,8 @@ class _Assembly:
         archives = WorkspaceArchives(setup, self._largest_window(), lambda: self._service, services)
         opened = archives.open_wanted(wait)
         policy = self._policy(opened.mode if opened else config.permissions.mode)
-        registry = Registry((*builtin_tools(), *tools))
+        notes = SessionNotes(setup, lambda: session.id)
+        registry = Registry((*builtin_tools(), *notes.tools(), *tools))
         tool_session = self._tool_session()
         tool_session.may_read = lambda path: policy.may_show(str(path))
         keeper = ProjectRules(setup.places, setup.trust)
@@ -122,6 +130,7 @@ class _Assembly:
             opened=opened,
             notices=[*setup.loaded.notices, *setup.trust.notices],
         )
+        session.notes = notes if notes.is_on else None
         policy.results = tool_session.results = lambda: session.archive.folder / TOOL_RESULTS
         return session
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from mewcode.config.schema import Config
 from mewcode.config.trust import TrustStore, is_own_folder
 from mewcode.infra.paths import Places, private_dir, project_dir
 from mewcode.memory.paths import MEMORY, Shelf, project_places, user_folder, user_shelf
@@ -31,6 +32,11 @@ class FolderTrust:
 
     def is_sealed(self, what: str, mark: str) -> bool:
         return self._store.is_sealed(self._roots[0], what, mark)
+
+
+def uses_notes(config: Config, *, no_memory: bool) -> bool:
+    """Whether notes may be read and written at all."""
+    return config.memory.enabled and not no_memory
 
 
 def has_notes(places: Places, environ: Mapping[str, str]) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
 from mewcode.config.schema import Config
+from mewcode.core.errors import NoteError
 from mewcode.infra.paths import Places
 from mewcode.instruction_source import instruction_loaders
 from mewcode.instructions.gate import InstructionGate
+from mewcode.note_source import has_notes, open_notes, uses_notes
 from mewcode.prompt.builder import fixed_modules, join_sections, render_sections
 from mewcode.prompt.environment import environment_module
 from mewcode.prompt.module import PromptModule
@@ -18,10 +21,13 @@ from mewcode.prompt.recent import RecentSession, recent_module
 from mewcode.sessions.briefs import IsOurs, recent_briefs
 from mewcode.sessions.settings import SessionSettings
 
+_LOG = logging.getLogger("mewcode.memory")
+
 
 class SystemPrompt:
     """``is_ours``: whether a session may be spoken of (see `sessions.briefs`). ``sections``: the texts of
-    which the prompt was built last, by the modules' names."""
+    which the prompt was built last, by the modules' names. ``no_memory``: no notes, whatever the config says.
+    """
 
     def __init__(
         self,
@@ -31,6 +37,8 @@ class SystemPrompt:
         settings: SessionSettings,
         is_ours: IsOurs,
         add_dirs: Sequence[Path] = (),
+        *,
+        no_memory: bool = False,
     ) -> None:
         self.instructions = InstructionGate(places, instruction_loaders(places, environ, config))
         self._places = places
@@ -39,6 +47,7 @@ class SystemPrompt:
         self._settings = settings
         self._is_ours = is_ours
         self._add_dirs = tuple(add_dirs)
+        self._uses_notes = uses_notes(config, no_memory=no_memory)
         self.sections: dict[str, str] = {}
 
     def build(self, model: str, session_id: str) -> tuple[str, ...]:
@@ -63,7 +72,20 @@ class SystemPrompt:
             "instructions", 80, "session", self.instructions.build, "the project's and the user's MEWCODE.md"
         )
         recent = recent_module(self._recent(session_id))
-        return (*fixed_modules(written.replace, written.append), environment, instructions, recent)
+        notes = PromptModule("memory", 100, "session", self._notes, "the agent's notes")
+        return (*fixed_modules(written.replace, written.append), environment, instructions, recent, notes)
+
+    def _notes(self) -> str:
+        """The notes as they are now. Where they cannot be read, the session goes on without."""
+        if not self._uses_notes or not has_notes(self._places, self._environ):
+            return ""
+        from mewcode.prompt.notes import framed
+
+        try:
+            return framed(open_notes(self._places, self._environ).prompt_text())
+        except NoteError as error:
+            _LOG.warning("no notes in the prompt: %s", error.message)
+            return framed(f"({error.message})")
 
     def _recent(self, session_id: str) -> Callable[[], Sequence[RecentSession]]:
         def find() -> Sequence[RecentSession]:

@@ -74,7 +74,7 @@ class ContextKeeper:
         self._fallback = fallback
         self._clock = clock
         self._agent: Agent | None = None
-        self._fitting: PastSummary | None = None
+        self._fitting: list[PastSummary] = []  # of several only one is at work
         self._windows: dict[str, int] = {}  # by model, where a service has taken less than the catalogue says
         self._begin_with(None)
 
@@ -142,17 +142,16 @@ class ContextKeeper:
 
         compactor = PastSummary(self._session, self, self._fallback, emit or _say_nothing)
         conversation = self._session.agent.conversation
-        self._fitting = compactor
+        self._fitting.append(compactor)
         try:
             await resumption.fit(conversation, lambda: self.used, self.fixed, self.thresholds, compactor)
         finally:
-            if self._fitting is compactor:
-                self._fitting = None
+            self._fitting.remove(compactor)
 
     def stop_fitting(self) -> None:
         """For a user who waits for `fit`: what is old is left out at once, and not summed up."""
-        if self._fitting is not None:
-            self._fitting.stop()
+        for compactor in self._fitting:
+            compactor.stop()
 
     def measure(self) -> Parts:
         """See `Session.measure`."""

@@ -165,6 +165,24 @@ class Person(Protocol):
         ...
 
 
+class NoteTaker(Protocol):
+    """Keeps what the user wants noted."""
+
+    def guess(self, text: str) -> tuple[str, bool]:
+        """Called with the words that the user typed: the value of one of `kinds` that they most likely are,
+        and whether that is beyond doubt. Takes microseconds."""
+        ...
+
+    def kinds(self) -> Sequence[tuple[str, str, str]]:
+        """What a note may be: a value for `take`, a name and a word of explanation each."""
+        ...
+
+    def take(self, text: str, kind: str) -> tuple[str, str]:
+        """Called in a thread of its own: keeps the words. Returns what the user is told, and what the model
+        is told with the next message, empty for nothing. Raises `NoteError`."""
+        ...
+
+
 class RuleKeeper(Protocol):
     """Keeps a rule for the project beyond this session."""
 

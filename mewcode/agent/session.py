@@ -29,7 +29,7 @@ from mewcode.agent.loop import Limits
 from mewcode.agent.model_choice import choose_model
 from mewcode.agent.news import News
 from mewcode.agent.plan_mode import tell_of_mode
-from mewcode.agent.ports import Compactor, Emit, Policy, Prompt, SessionArchive
+from mewcode.agent.ports import Compactor, Emit, NoteTaker, Policy, Prompt, SessionArchive
 from mewcode.agent.run import Run
 from mewcode.agent.safekeeping import Safekeeping
 from mewcode.agent.service_in_use import ServiceInUse
@@ -62,7 +62,7 @@ class Session:
     ``find_model`` gives a model's facts by name, ``archives`` other archives for `clear`, `resume` and
     `fork`, ``prompt`` makes the system prompt for a model's name and a session's. ``opened`` is the
     session that is continued from the start on, ``model`` is for a new one. ``resumed``: what is to be told
-    of the session that was continued last, None for a new one.
+    of the session that was continued last, None for a new one. ``notes``: None where notes are off.
     """
 
     def __init__(
@@ -92,6 +92,7 @@ class Session:
         self.policy = policy
         self.archive: SessionArchive
         self.notices = list(notices)
+        self.notes: NoteTaker | None = None
         self.background = TaskScope("session")
         self.around = around
         self.in_use = ServiceInUse(provider, service, around, service_changed, self.background)

@@ -2,7 +2,7 @@
 
 A file that came with a repository was written by strangers. Until the user trusts the folder it may not run a
 command, say where requests and keys go, or loosen a permission or a limit on what is spent. It may always
-tighten: ``permissions.deny`` and ``ask``, and a lower ``max_turns``, count at once.
+tighten: ``permissions.deny`` and ``ask``, a lower ``max_turns`` and ``memory.enabled: false`` count at once.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _NEEDS_TRUST = {
 _ALLOW = "it allows tools without asking"
 _MODE = "it loosens what is asked"
 _TURNS = "it raises the limit of steps"
+_MEMORY = "it says what is noted of you, and with which model"
 _PRICE = "the cost limit is reckoned with it"
 _WITH_PROVIDER = "it goes with the provider of this file"
 
@@ -57,6 +58,10 @@ def needing_trust(layer: Layer, below: Mapping[str, Any]) -> dict[KeyPath, str]:
     if ("provider",) in found:
         # The names of models are free, but these are meant for the provider that is left out.
         found |= {(key,): _WITH_PROVIDER for key in ("model", "small_model") if layer.values.get(key)}
+    found |= {("memory", key): _MEMORY for key in _section(layer, "memory") if key != "enabled"}
+    was_enabled = (below.get("memory") or {}).get("enabled", _DEFAULTS.memory.enabled)
+    if _section(layer, "memory").get("enabled") and not was_enabled:
+        found[("memory", "enabled")] = _MEMORY
     if layer.values.get("max_turns", 0) > below.get("max_turns", _DEFAULTS.max_turns):
         found[("max_turns",)] = _TURNS
     found |= {

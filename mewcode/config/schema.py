@@ -17,6 +17,7 @@ Level = Literal["user", "project", "local", "extra", "flags"]
 
 Name = Annotated[str, Meta(min_length=1, description="text")]
 Count = Annotated[int, Meta(gt=0, description="a whole number above 0")]
+Tokens = Annotated[int, Meta(ge=0, description="a number of tokens, 0 or more")]
 Seconds = Annotated[float, Meta(gt=0, description="a number of seconds above 0")]
 Usd = Annotated[float, Meta(ge=0, description="a number of US dollars, 0 or more")]
 Url = Annotated[str, Meta(pattern="^https?://[^/]", description="a URL that starts with http:// or https://")]
@@ -99,6 +100,17 @@ class InstructionsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     include_roots: list[Name] = []
 
 
+class MemoryConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``enabled``: notes are read and written at all. ``daily_token_limit``: tokens a day that may be spent
+    on keeping them, 0 for none; ``model``: the model that is asked then, in place of ``small_model``.
+    ``max_notes``: how many a level keeps in force."""
+
+    enabled: bool = True
+    daily_token_limit: Tokens = 200_000
+    max_notes: Count = 1_000
+    model: Name | None = None
+
+
 class SystemPromptConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``append``: text behind the system prompt's fixed part. ``replace``: text in place of that part."""
 
@@ -118,7 +130,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     providers: dict[str, ProviderConfig] = {}
     models: dict[str, ModelConfig] = {}
     permissions: PermissionConfig = PermissionConfig()
-    memory: dict[str, Any] = {}
+    memory: MemoryConfig = MemoryConfig()
     sessions: dict[str, Any] = {}
     instructions: InstructionsConfig = InstructionsConfig()
     system_prompt: SystemPromptConfig = SystemPromptConfig()

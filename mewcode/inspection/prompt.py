@@ -31,6 +31,7 @@ def run_prompt(options: Options, environ: Mapping[str, str], places: Places) -> 
         config,
         read_settings(config.sessions, config.origin),
         lambda session_id, seal: free or trust.is_sealed(places.root, session_id, seal),
+        no_memory=options.no_memory,
     )
     # A session that begins now comes after all others.
     modules = prompt.modules(config.model or "", time.strftime("%Y%m%d-%H%M%S-zzzz"))

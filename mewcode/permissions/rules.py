@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from mewcode.permissions.command_rules import CommandPattern
 
 PATH_TOOLS = ("read_file", "write_file", "edit_file", "list_dir", "glob", "grep")
-_PLAIN_TOOLS = ("todo", "ask_user", "bash_output", "bash_stop")
+NOTE_TOOLS = ("save_note", "search_notes", "read_note", "forget_note")
+_PLAIN_TOOLS = ("todo", "ask_user", "bash_output", "bash_stop", *NOTE_TOOLS)
 TOOLS = (*PATH_TOOLS, "bash", "web_fetch", *_PLAIN_TOOLS)
 
 _FORM = re.compile(r"([A-Za-z0-9_-]+\*?)(?:\((.*)\))?", re.DOTALL)

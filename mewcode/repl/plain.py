@@ -38,7 +38,7 @@ from mewcode.repl.replay import replay_plain, replay_plain_of, resumed_words
 from mewcode.repl.session_list import session_options
 from mewcode.repl.start import ListSessions, Look, OpenSession, Trust, opened_by, parting_words
 from mewcode.repl.theme import THEMES
-from mewcode.repl.turns import NOTE_RESERVED, SHELL_USE, is_command, is_note, is_own
+from mewcode.repl.turns import SHELL_USE, is_command, is_note, is_own
 
 if TYPE_CHECKING:
     from mewcode.agent.agent import Run
@@ -235,20 +235,25 @@ class Plain:
 
     async def _take(self, session: Session, text: str) -> None:
         try:
-            if is_command(text):
-                desk = Desk(session, "no-color", emit=self._fitting_view(session))
-                outcome = await self._commands.run(desk, text)
+            if is_command(text) or is_note(text):
+                outcome = await self._outcome(session, text)
                 self._left = await show_plain(
                     session, outcome, self._person, _write, self._turn, self._compact
                 )
-            elif is_note(text):
-                _say(*NOTE_RESERVED)
             elif is_own(text):
                 await self._shell(session, text[1:].strip())
             else:
                 await self._turn(session, text)
         except MewCodeError as error:
             _say(error.message, error.hint)
+
+    async def _outcome(self, session: Session, text: str) -> Outcome:
+        if is_note(text):
+            from mewcode.repl.commands.note import note_outcome
+
+            return note_outcome(session, text)
+        desk = Desk(session, "no-color", emit=self._fitting_view(session))
+        return await self._commands.run(desk, text)
 
     async def _shell(self, session: Session, command: str) -> None:
         """A command of the user's own."""

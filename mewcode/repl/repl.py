@@ -299,6 +299,11 @@ class Repl:
     async def run_shell(self, session: Session, command: str) -> None:
         await self.shell.run(session, command, self.theme)
 
+    async def take_note(self, session: Session, text: str) -> None:
+        from mewcode.repl.commands.note import note_outcome
+
+        await self._outcomes.show(session, note_outcome(session, text))
+
     def give_back(self, text: str) -> None:
         """Into the input, on lines of its own."""
         self.questions.insert_lines(self.composer.pasted.fold(text))

@@ -29,11 +29,6 @@ T = TypeVar("T")
 # Seconds between two drawings that only show that time passes.
 _TICK = 0.1
 
-NOTE_RESERVED = (
-    "notes come in a later version; this was not sent",
-    "To send it to the model, begin with another word.",
-)
-"""What is said to ``# text``, and what to do."""
 SHELL_USE = "!COMMAND runs a command of yours in the shell"
 
 
@@ -55,6 +50,10 @@ class Host(Protocol):
         """Runs a command of the user's own."""
         ...
 
+    async def take_note(self, session: Session, text: str) -> None:
+        """Keeps ``# text`` as a note."""
+        ...
+
     def say(self, style: Style, text: str, hint: str = "") -> None: ...
 
     def is_anytime(self, line: str) -> bool:
@@ -72,7 +71,7 @@ def is_command(text: str) -> bool:
 
 
 def is_note(text: str) -> bool:
-    """``# text`` is reserved for notes. A heading with more below it is a message."""
+    """``# text`` is kept as a note. A heading with more below it is a message."""
     return text.startswith("# ") and "\n" not in text
 
 
@@ -152,7 +151,7 @@ class Turns:
         if not command:  # a command of the user's own shows itself
             self._show(text)
         if is_note(text):
-            self._host.say("warn", *NOTE_RESERVED)
+            await self._host.take_note(session, text)
         elif not is_own(text):
             await self._host.command(session, text)
         elif command:
@@ -282,6 +281,8 @@ class Turns:
             return False
         if self._fitting is not None and self._host.session is not None:
             self._host.session.keeper.stop_fitting()
+            if self.view is not None:
+                self.view.interrupted = True
             return False
         if self._input is not None and not self._input.done():
             if self._compacting and self.view is not None:

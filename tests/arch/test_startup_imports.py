@@ -18,7 +18,7 @@ MODEL = "claude-opus-5-5"
 
 # Modules in all at the first request, Python's own and those of httpx included: 457 as measured with 3.11,
 # and a tenth more. What makes the start slower shows here first.
-MOST_MODULES = 500
+MOST_MODULES = 502
 
 HEAVY = frozenset({
     "rich", "prompt_toolkit", "yaml", "platformdirs", "filelock", "pathspec", "charset_normalizer",

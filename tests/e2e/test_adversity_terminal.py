@@ -162,7 +162,7 @@ def test_ctrl_c_with_the_same_key_press_as_the_prompt(start: Start, fake_llm: Fa
 
 def test_ctrl_c_in_a_tool_that_will_not_end(start: Start, fake_llm: FakeLLM, project: Path) -> None:
     witness = Witness(project / "witness")
-    stubborn = "trap '' INT TERM HUP; exec 3> witness; echo started; while true; do sleep 1000; done"
+    stubborn = "trap '' INT TERM HUP; exec 3> witness; echo star''ted; while true; do sleep 1000; done"
     fake_llm.script(Reply.calls(("bash", {"command": stubborn})))
     terminal = start("--permission-mode", "bypass")
     ask(terminal, "wait")

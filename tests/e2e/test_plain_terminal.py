@@ -66,7 +66,7 @@ def test_mentions_and_own_commands_work_in_plain_lines(fake_llm: FakeLLM, projec
         terminal.wait_until(lambda: b"\n> " in terminal.raw, "the prompt")
         say("!echo it is $((40 + 2)); false", "it is 42")
         say("!", "!COMMAND runs a command")
-        say("# the tests need a database", "notes come in a later version")
+        say("# project: the tests need a database", "noted: the tests need a database")
         before = terminal.raw.count(b"\n> ")
         terminal.send("!echo x > begun; exec sleep 1000\r")
         assert select.select([begun], [], [], LIMIT)[0]
@@ -83,4 +83,4 @@ def test_mentions_and_own_commands_work_in_plain_lines(fake_llm: FakeLLM, projec
     sent = json.dumps(fake_llm.generations[0].messages)
     for words in ("what it holds", "$ echo it is", "it is 42", "exit code 1", "stopped by the user"):
         assert words in sent
-    assert "database" not in sent
+    assert "The user noted this for later sessions. It holds from now on:" in sent

@@ -14,7 +14,7 @@ from tests.support.fake_llm import FakeLLM, Gate, Reply
 from tests.support.witness import Witness
 
 # A command with a child, both seen to be there by what they hold open.
-HELD = "exec 3> witness; sleep 1000 & echo started; wait"
+HELD = "exec 3> witness; sleep 1000 & echo star''ted; wait"
 
 SIZES = [(24, 80), (50, 200)]
 

@@ -286,8 +286,8 @@ def test_a_command_of_the_users_own_runs_beside_a_turn(start: Start, fake_llm: F
 
 def test_a_note_is_not_sent(start: Start, fake_llm: FakeLLM) -> None:
     terminal = start()
-    ask(terminal, "# the tests need a database")
-    terminal.wait_for("notes come in a later version")
+    ask(terminal, "# project: the tests need a database")
+    terminal.wait_for("noted: the tests need a database")
     assert not fake_llm.generations
 
 

@@ -101,7 +101,7 @@ def test_a_rewind_is_undone(start: Start, fake_llm: FakeLLM, project: Path) -> N
     terminal.send("\x03")
     in_input(terminal, "")
     ask(terminal, "/rewind undo")
-    terminal.wait_for_screen("back to where it was")
+    terminal.wait_for("back to where it was")
     ready(terminal)
     assert (project / "a.py").read_text() == "x = 2\ny = 1\n"
     assert (project / "新.txt").read_text() == "made\n"

@@ -124,7 +124,7 @@ def test_resume_within_a_session_asks_the_same(start: Start, fake_llm: FakeLLM, 
     second.send("\x1b")
     second.wait_for_screen(BUSY)
     option(second, "Continue in a fork")
-    second.wait_for("resumed: ")
+    second.wait_for(f"a fork of {path.parent.name}: ")
     ready(second)
     exchange(second, fake_llm, "in the fork", "Forked.")
     assert "the first words" in sent(fake_llm)

@@ -22,7 +22,7 @@ KEYS = (
     ("ctrl-x ctrl-e", "write in your editor"),
     ("ctrl-z", "suspend; fg in the shell brings it back"),
     ("!command", "run a command of yours; the model sees its output"),
-    ("# text", "reserved for notes, not sent"),
+    ("# text", "keep a note; the model knows of it with your next message"),
 )
 
 

@@ -317,7 +317,7 @@ def test_a_full_window_in_the_middle_of_an_answer_makes_room_and_goes_on(tmp_pat
 
 def test_a_refusal_that_compaction_does_not_help_is_said_with_figures(tmp_path: Path) -> None:
     window(tmp_path, 100_000)
-    too_long = PromptTooLong("prompt is too long", tokens=120_000, limit=90_000)
+    too_long = PromptTooLong("prompt is too long", tokens=112_000, limit=90_000)
     provider = Service()
 
     async def scenario(session: Session) -> None:

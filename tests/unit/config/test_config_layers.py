@@ -104,7 +104,7 @@ def test_keys_are_text_as_written_and_dates_stay_text(folders):
 
 
 def test_the_sections_of_other_parts_take_any_mapping(folders):
-    for section in ("memory", "sessions", "knowledge", "sandbox", "hooks"):
+    for section in ("sessions", "knowledge", "sandbox", "hooks"):
         folders.write("user", f"{section}:\n  a: [1, {{b: null}}]\n  c: {{d: x, e: 1.5}}\n")
         folders.write("project", f"{section}:\n  c: {{d: y}}\n  f: 2\n")
         config = folders.load().config
@@ -161,9 +161,9 @@ def test_a_start_without_files_imports_no_yaml(child_env):
 
 def test_big_sections_in_two_layers_take_time_of_their_size(folders):
     for level, value in (("user", "{a: 1}"), ("project", "2")):
-        folders.write(level, "memory:\n" + "".join(f"  k{n}: {value}\n" for n in range(12_000)))
+        folders.write(level, "knowledge:\n" + "".join(f"  k{n}: {value}\n" for n in range(12_000)))
     loaded = folders.load()
-    assert loaded.config.memory == {f"k{n}": 2 for n in range(12_000)}
+    assert loaded.config.knowledge == {f"k{n}": 2 for n in range(12_000)}
     assert len(describe(loaded)) > 12_000
 
 

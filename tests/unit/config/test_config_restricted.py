@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mewcode.config.layers import Layer
 from mewcode.config.restrict import needing_trust, never_allowed, without
+from mewcode.config.schema import MemoryConfig
 from mewcode.config.trust import TrustStore, content_hash, needs_trust
 from mewcode.infra.paths import find_places
 
@@ -278,3 +279,21 @@ def test_the_system_prompt_is_the_users_until_the_folder_is_trusted(folders):
     assert loaded.config.system_prompt.replace is None
     assert "it says what the model is told" in loaded.notices[0]
     assert folders.load(trusted=True).config.system_prompt.append == "more"
+
+
+@pytest.mark.parametrize(
+    ("user", "project", "enabled", "left_out"),
+    [
+        ("", "enabled: false", False, 0),
+        ("", "enabled: true", True, 0),
+        ("enabled: false", "enabled: true", False, 1),
+        ("", "enabled: false, max_notes: 5, daily_token_limit: 9, model: x", False, 3),
+    ],
+)
+def test_an_untrusted_project_may_only_switch_notes_off(folders, user, project, enabled, left_out):
+    folders.write("user", f"memory: {{{user}}}\n")
+    folders.write("project", f"memory: {{{project}}}\n")
+    loaded = folders.load(trusted=False)
+    assert loaded.config.memory == MemoryConfig(enabled=enabled)
+    assert sum("memory." in notice for notice in loaded.notices) == len(loaded.notices) == left_out
+    assert folders.load(trusted=True).config.memory.enabled == ("true" in project)

@@ -1,0 +1,1 @@
+"""Notes within a session: what the model may do with them, and what the user types."""
