@@ -41,6 +41,9 @@ from mewcode.tools.read_table import ReadTable
 from mewcode.tools.registry import Registry, builtin_tools
 from mewcode.tools.shell_session import SECRET_NAMES, ShellSession
 
+_WINDOW_FOR_NOTES = 16_000
+"""Tokens of a window from which on the tools for notes are offered: they take 900 of each request."""
+
 
 def open_session(
     setup: Setup,
@@ -101,7 +104,9 @@ class _Assembly:
         opened = archives.open_wanted(wait)
         policy = self._policy(opened.mode if opened else config.permissions.mode)
         notes = SessionNotes(setup, lambda: session.id)
-        registry = Registry((*builtin_tools(), *notes.tools(), *tools))
+        named = (opened.model if opened else "") or setup.options.model or config.model
+        has_room = not named or self._find_model(named).context_window >= _WINDOW_FOR_NOTES
+        registry = Registry((*builtin_tools(), *(notes.tools() if has_room else ()), *tools))
         tool_session = self._tool_session()
         tool_session.may_read = lambda path: policy.may_show(str(path))
         keeper = ProjectRules(setup.places, setup.trust)

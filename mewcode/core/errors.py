@@ -77,10 +77,12 @@ class SessionBusy(SessionError):
 
 
 class SessionForeign(SessionError):
-    """The user's MewCode did not make the session in its folder, which is not trusted. ``root``: that folder;
-    ``brings``: what else in it needs trust, as phrases."""
+    """The user's MewCode did not make the session in its folder, which is not trusted. ``root``: that folder,
+    where it is known; ``brings``: what else in it needs trust, as phrases."""
 
-    def __init__(self, message: str, hint: str, root: Path, brings: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, message: str, hint: str = "", root: Path | None = None, brings: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(message, hint)
         self.root = root
         self.brings = brings

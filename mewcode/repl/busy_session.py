@@ -66,9 +66,10 @@ async def open_or_ask(
         try:
             return await open_(fork)
         except SessionForeign as error:
-            if trust is None or not await _is_trusted(error, asker):
+            root = error.root
+            if trust is None or root is None or not await _is_trusted(error, asker):
                 raise
-            await call_in_thread("trust", partial(trust, error.root))
+            await call_in_thread("trust", partial(trust, root))
             trust = None
             continue
         except SessionBusy as error:

@@ -151,11 +151,18 @@ def test_compact_sums_up_and_a_resumed_session_shows_it_folded(
     assert CANARY not in shown(terminal)
     terminal.send("\x0f")
     terminal.wait_for_screen("q leaves")
+
+    def at_the_beginning() -> bool:
+        """What was said before the summary is still being loaded when the pager opens."""
+        terminal.send("g")
+        return "❯ question 0" in screen(terminal)
+
+    terminal.wait_until(at_the_beginning, "the beginning")
     terminal.send("/")
     terminal.send(f"{CANARY} Next step\r")
-    terminal.wait_for_screen(f"{CANARY} Next step")
-    terminal.send("g")
-    terminal.wait_for_screen("❯ question 0")
+    terminal.wait_until(
+        lambda: any(f"{CANARY} Next step" in line for line in terminal.lines()[:-2]), "the summary"
+    )
     terminal.send("q")
     ready(terminal)
     turn(terminal, fake_llm, "what next?", "Next.")
