@@ -39,7 +39,7 @@ class Expander:
     def __init__(self, *, home: Path, shown_from: Path, approvals: Approvals | None = None) -> None:
         """``shown_from``: paths below it are shown relative to it."""
         self._home = home
-        self._shown_from = shown_from
+        self._short = ((_with_slash(shown_from), ""), (_with_slash(home), "~/"))
         self._approvals = approvals
         self._seen: dict[Path, str] = {}
         self._includes = 0
@@ -63,9 +63,11 @@ class Expander:
 
     def shown(self, path: Path) -> str:
         """A path as a person reads it."""
-        if path.is_relative_to(self._shown_from):
-            return str(path.relative_to(self._shown_from))
-        return f"~/{path.relative_to(self._home)}" if path.is_relative_to(self._home) else str(path)
+        text = str(path)
+        for folder, instead in self._short:
+            if text.startswith(folder):
+                return instead + text[len(folder) :]
+        return text
 
     def _node(self, file: InstructionFile, top: TopFile, stack: tuple[Path, ...]) -> Node:
         node = Node(file.path, self.shown(file.path), top.level, file.size, warnings=list(file.warnings))
@@ -125,6 +127,10 @@ class Expander:
         self._seen[path] = self.shown(stack[-1])
         include.outcome = "loaded"
         include.node = self._node(file, top, (*stack, path))
+
+
+def _with_slash(folder: Path) -> str:
+    return f"{str(folder).rstrip('/')}/"
 
 
 def content_digest(file: InstructionFile) -> str:

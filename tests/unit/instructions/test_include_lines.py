@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mewcode.instructions.directive import Directive, parse_directive
 from mewcode.instructions.limits import cut_at_line
-from mewcode.instructions.markdown_scan import scan
+from mewcode.instructions.markdown_scan import _Scan, scan
 
 
 def asked(text):
@@ -140,3 +140,9 @@ def test_a_cut_keeps_whole_characters_and_lines(text, limit):
     assert len(cut.encode("utf-8", "surrogatepass")) <= limit
     if cut != text and "\n" in cut:
         assert text[len(cut)] == "\n" or "\n" not in text[: len(cut) + 1]
+
+
+@given(st.text(alphabet="ab`~<! ->\n\\.md", max_size=120).filter(lambda text: "<!--" not in text))
+def test_a_text_without_marks_is_what_a_full_look_makes_of_it(text):
+    quick, full = scan(text), _Scan(text).run()
+    assert (quick.pieces, quick.numbers) == (full.pieces, full.numbers)
