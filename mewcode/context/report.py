@@ -37,6 +37,14 @@ def due_words(parts: Parts, stopped: str = "") -> str:
     return f"compaction comes at about {parts.compact_at:,} tokens; {parts.free:,} ({away}) away"
 
 
+def ahead_words(spent: int, most: int) -> str:
+    """What summaries that were prepared ahead of time have used so far; "" for none. ``most``: how many are
+    tried before one is needed."""
+    if not spent:
+        return ""
+    return f"summaries ahead of time: {spent:,} tokens so far; at most {most} are tried before one is needed"
+
+
 def rows(parts: Parts) -> tuple[tuple[str, int], ...]:
     """Each part with its tokens; at the end what is free, and what is kept for other things."""
     return (
@@ -47,8 +55,9 @@ def rows(parts: Parts) -> tuple[tuple[str, int], ...]:
     )
 
 
-def report_text(parts: Parts, stopped: str = "") -> str:
-    """A table in plain lines, and below it what would free most. Names are not made safe for a terminal."""
+def report_text(parts: Parts, stopped: str = "", ahead: str = "") -> str:
+    """A table in plain lines, and below it what would free most. Names are not made safe for a terminal.
+    ``ahead``: see `ahead_words`."""
     table = [(name, f"{tokens:,}", share(tokens, parts.window)) for name, tokens in rows(parts)]
     widths = [max(len(row[column]) for row in table) for column in range(3)]
     lines = [used_words(parts), ""]
@@ -56,7 +65,7 @@ def report_text(parts: Parts, stopped: str = "") -> str:
         f"{name:<{widths[0]}}  {tokens:>{widths[1]}}  {part:>{widths[2]}}".rstrip()
         for name, tokens, part in table
     ]
-    lines += ["", due_words(parts, stopped)]
+    lines += ["", due_words(parts, stopped), *([ahead] if ahead else [])]
     if parts.largest:
         lines += ["", "what would free most:"]
         lines += [f"  {item.name}: {item.tokens:,} tokens; {item.advice}" for item in parts.largest]

@@ -48,9 +48,9 @@ _LEAST, _AROUND = 8, 13
 """Lines of the legend for what is used: at least, and the rows of the screen that they leave to the rest."""
 
 
-def use_text(parts: Parts, theme: Theme, width: int, rows: int, stopped: str = "") -> str:
+def use_text(parts: Parts, theme: Theme, width: int, rows: int, stopped: str = "", ahead: str = "") -> str:
     """Lines of ANSI text, narrower than ``width``. On a screen of few ``rows`` what belongs together is one,
-    and what is smallest as well. ``stopped`` as for `due_words`."""
+    and what is smallest as well. ``stopped`` and ``ahead`` as for `report_text`."""
     used = [Region(_label(part), part.tokens, *_look(part)) for part in parts.parts]
     kept = [
         Region("kept free beside the answer", parts.headroom, *_HEADROOM),
@@ -63,6 +63,7 @@ def use_text(parts: Parts, theme: Theme, width: int, rows: int, stopped: str = "
     lines = [theme.paint("heading", safe_line(used_words(parts), width - 1))]
     lines += map_lines(used, free, kept, parts.window, theme, width)
     lines += ["", *_wrapped(due_words(parts, stopped), width)]
+    lines += _wrapped(ahead, width) if ahead else []
     if parts.largest:
         lines += _wrapped("What would free most, beside /compact:", width)
     for item in parts.largest:

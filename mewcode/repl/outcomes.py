@@ -102,7 +102,9 @@ class Outcomes:
             from mewcode.repl.context_view import use_text
 
             theme, width, rows = self._questions.theme, self._screen.width, self._screen.rows
-            self._screen.commit("\n" + use_text(outcome.parts, theme, width, rows, outcome.stopped))
+            self._screen.commit(
+                "\n" + use_text(outcome.parts, theme, width, rows, outcome.stopped, outcome.ahead)
+            )
         elif isinstance(outcome, Clear):
             self._screen.clear(header(self._questions.theme))
             self._front.say("dim", f"a new conversation: {session.id}")

@@ -70,7 +70,7 @@ async def _show(session: Session, outcome: End, write: Write) -> None:
     elif isinstance(outcome, WindowUse):
         from mewcode.context.report import report_text
 
-        _say(write, report_text(outcome.parts, outcome.stopped).rstrip())
+        _say(write, report_text(outcome.parts, outcome.stopped, outcome.ahead).rstrip())
     elif isinstance(outcome, Clear):
         _say(write, f"a new conversation: {session.id}")
     elif isinstance(outcome, Resumed):

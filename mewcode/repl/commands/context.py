@@ -10,7 +10,12 @@ async def context(desk: Desk, argument: str) -> Outcome:
     session = desk.session
     if not desk.in_turn:
         await session.prepare(fits=False)
-    return WindowUse(session.measure(), session.keeper.stopped)
+    from mewcode.agent.preparing import MOST_CALLS
+    from mewcode.context.report import ahead_words
+
+    keeper = session.keeper
+    ahead = ahead_words(keeper.ahead.spent.context_tokens, MOST_CALLS)
+    return WindowUse(session.measure(), keeper.stopped, ahead)
 
 
 async def compact(desk: Desk, argument: str) -> Outcome:

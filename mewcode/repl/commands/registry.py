@@ -69,10 +69,11 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class WindowUse:
     """What takes how much of the model's window. ``stopped``: why nothing is summed up by itself any more,
-    empty where it is."""
+    empty where it is; ``ahead``: what summaries ahead of time have used, in words."""
 
     parts: Parts
     stopped: str = ""
+    ahead: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mewcode.context.parts import Freeable, Part, Parts
-from mewcode.context.report import due_words, report_object, report_text, rows
+from mewcode.context.report import ahead_words, due_words, report_object, report_text, rows
 from mewcode.context.thresholds import Thresholds
 from mewcode.context.words import folded_summary, pruned_words, share
 from mewcode.core.events import (
@@ -266,3 +266,12 @@ def test_a_summary_is_replayed_in_one_line(exchanges: int, lines: int, is_whole:
     assert "ctrl-o shows it" in drawn
     assert "ctrl-o" not in plain
     assert cell_width(folded_summary(SUMMARY, "ctrl-o")) < 80
+
+
+def test_what_summaries_ahead_of_time_used_is_said():
+    assert ahead_words(0, 3) == ""
+    words = ahead_words(12_345, 3)
+    assert words == "summaries ahead of time: 12,345 tokens so far; at most 3 are tried before one is needed"
+    assert words in report_text(parts_of(), ahead=words)
+    shown = " ".join(use_text(parts_of(), PLAIN, 80, 24, ahead=words).split())
+    assert words in shown
