@@ -20,7 +20,7 @@ def claude(number: int, parent: int | None, kind: str, message: Any = None, **mo
     entry = {
         "parentUuid": None if parent is None else f"u{parent}",
         "isSidechain": False,
-        "cwd": "/work/app",
+        "cwd": "/srv/app",
         "sessionId": CLAUDE_ID,
         "version": "2.0.1",
         "gitBranch": "feature",
@@ -89,7 +89,7 @@ CODEX_META = codex(
     0,
     "session_meta",
     {
-        "id": CODEX_ID, "timestamp": "2026-02-03T04:05:00.000Z", "cwd": "/work/app",
+        "id": CODEX_ID, "timestamp": "2026-02-03T04:05:00.000Z", "cwd": "/srv/app",
         "originator": "codex_cli", "cli_version": "0.60.0", "source": "cli",
         "model_provider": "openai", "git": {"branch": "main"},
     },
@@ -97,8 +97,8 @@ CODEX_META = codex(
 CODEX = (
     CODEX_META,
     codex_said(1, "be careful", "developer"),
-    codex_said(1, "<environment_context>\n<cwd>/work/app</cwd>"),
-    codex(2, "turn_context", {"cwd": "/work/app", "model": "gpt-x"}),
+    codex_said(1, "<environment_context>\n<cwd>/srv/app</cwd>"),
+    codex(2, "turn_context", {"cwd": "/srv/app", "model": "gpt-x"}),
     codex(2, "event_msg", {"type": "user_message", "message": "add a test"}),
     codex_said(2, "add a test"),
     item(3, "reasoning", summary=[{"type": "summary_text", "text": "plan"}], encrypted_content="gAAA"),

@@ -285,9 +285,9 @@ def test_a_started_in_home_folder_reads_the_users_file_once(places):
 
 
 def test_more_roots_may_be_opened(places):
-    write(places.root.parent / "shared" / "x.md", "SHARED")
-    write(places.root / "MEWCODE.md", "@include ../shared/x.md")
-    assert "SHARED" in load(places, include_roots=[places.root.parent / "shared"]).text()
+    write(places.root.parent / "common" / "x.md", "SHARED")
+    write(places.root / "MEWCODE.md", "@include ../common/x.md")
+    assert "SHARED" in load(places, include_roots=[places.root.parent / "common"]).text()
 
 
 class _Approved:

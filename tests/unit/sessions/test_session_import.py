@@ -99,7 +99,7 @@ def test_claude_code(take):
     ]
     assert is_sound(loaded.messages)
     assert (loaded.title, loaded.model, loaded.provider, loaded.cwd) == (
-        "Parser 修复", "claude-x-1", "anthropic", "/work/app",
+        "Parser 修复", "claude-x-1", "anthropic", "/srv/app",
     )  # fmt: skip
     assert (loaded.skipped, loaded.turns, loaded.last_ts) == (0, 1, 1_767_323_046.5)
     assert loaded.totals.models == {"claude-x-1": Usage(20, 10, 200)}
