@@ -4,6 +4,7 @@ of TLS. Both serve one exchange a connection on loopback."""
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import ssl
 import threading
@@ -67,20 +68,28 @@ class _LoopbackServer:
         raise NotImplementedError
 
     def join(self, client: socket.socket, address: tuple[str, int], first: bytes = b"") -> None:
-        """Carries bytes both ways until one side ends."""
+        """Carries bytes both ways until one side ends. In one thread: a connection of TLS may not be read and
+        written at the same time."""
         with socket.create_connection(address, _LIMIT) as server:
             server.sendall(first)
-            back = self._begin(_pour, server, client)
-            _pour(client, server)
-            back.join(_LIMIT)
+            while _carry(client, server):
+                pass
+            with contextlib.suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
 
 
-def _pour(source: socket.socket, target: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(_CHUNK):
-            target.sendall(data)
-    with contextlib.suppress(OSError):
-        target.shutdown(socket.SHUT_RDWR)
+def _carry(client: socket.socket, server: socket.socket) -> bool:
+    """Waits for bytes of either side and gives them to the other; False at the end of one."""
+    if isinstance(client, ssl.SSLSocket) and client.pending():
+        ready = [client]
+    else:
+        ready, _, _ = select.select([client, server], [], [], _LIMIT)
+    for source in ready:
+        data = source.recv(_CHUNK)
+        if not data:
+            return False
+        (server if source is client else client).sendall(data)
+    return bool(ready)
 
 
 class TlsWall(_LoopbackServer):
