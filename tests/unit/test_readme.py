@@ -1,4 +1,5 @@
-"""What README.md names is there: flags, tools, keys, commands, variables, links. Its examples run."""
+"""What README.md and the pages that go on from it name is there: flags, tools, keys, commands, variables,
+links. Their examples run."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ from mewcode.tools.registry import builtin_tools
 from tests.support.fake_llm import FakeLLM, Reply
 from tests.support.program import ROOT, environment
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+FRONT_PAGE = (ROOT / "README.md").read_text(encoding="utf-8")
+README = FRONT_PAGE + "\n" + (ROOT / "docs/SESSIONS.md").read_text(encoding="utf-8")
 LIBRARY = (ROOT / "docs/LIBRARY.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 PROSE = re.sub(r"^```.*?^```$", "", README, flags=re.DOTALL | re.MULTILINE)
@@ -164,7 +166,8 @@ def _anchors(text: str) -> set[str]:
 
 
 DOCUMENTS = (
-    "README.md", "docs/ARCHITECTURE.md", "docs/LIBRARY.md", "docs/SPEED.md", "CHANGELOG.md",
+    "README.md", "docs/ARCHITECTURE.md", "docs/LIBRARY.md", "docs/SESSIONS.md", "docs/SPEED.md",
+    "CHANGELOG.md",
 )  # fmt: skip
 
 
@@ -239,5 +242,5 @@ def test_the_library_example_runs(fake_llm: FakeLLM, tmp_path: Path) -> None:
 
 
 def test_the_readme_can_be_read_in_one_go() -> None:
-    assert len(README.splitlines()) < 400
+    assert len(FRONT_PAGE.splitlines()) < 400
     assert max(map(len, PROSE.splitlines())) <= 140
