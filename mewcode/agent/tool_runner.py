@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mewcode.agent.conversation import Conversation, new_message
+from mewcode.agent.guarding import Guard
 from mewcode.agent.offload import StepRoom, put_aside
 from mewcode.agent.ports import Emit, Person, Policy, RuleKeeper
 from mewcode.core.access import Access, ReadAccess, Verdict, WriteAccess
@@ -61,7 +62,8 @@ Touched = Callable[[Collection[Path], Conversation, Emit], Awaitable[None]]
 
 class ToolRunner:
     """Runs calls under the policy. ``person`` is None where no user is there: what would ask is denied.
-    ``watch``, where it is set, looks at what the calls change, ``touched`` is told of what they touched."""
+    Where they are set, ``guard`` holds notes and instructions against the calls, ``watch`` looks at what they
+    change, ``touched`` is told of what they touched."""
 
     def __init__(
         self,
@@ -76,6 +78,7 @@ class ToolRunner:
         self.policy = policy
         self.person = person
         self._rules = rules
+        self.guard: Guard | None = None
         self.watch: Watch | None = None
         self.touched: Touched | None = None
         self._one_question = asyncio.Lock()
@@ -131,7 +134,7 @@ class ToolRunner:
         """Whether the call may touch ``accesses``, else why not (for the model). Asks the person where the
         policy says so, unless ``stopped`` tells that the turn ends. Raises `ToolError` where the call could
         not work anyway, `TurnDenied` when the turn is to stop, `TurnStopped` when it has been."""
-        verdict = self.policy.judge(tool.name, tool.read_only, accesses)
+        verdict = await self._verdict(tool, accesses)
         if verdict.decision == "allow":
             return True, ""
         if verdict.decision == "deny":
@@ -143,18 +146,24 @@ class ToolRunner:
             # A sibling's answer may have settled this one.
             if stopped():
                 raise TurnStopped
-            verdict = self.policy.judge(tool.name, tool.read_only, accesses)
+            verdict = await self._verdict(tool, accesses)
             if verdict.decision == "allow":
                 return True, ""
             answer = await self._ask(self.person, tool, args, call, verdict, view, emit)
         if answer.choice != "deny":
             self._remember(answer, verdict, emit)
+            if self.guard is not None:
+                self.guard.waive(accesses)
             if tool.accesses(args, self.session) != accesses:
                 return False, "what this call would touch changed while the user was asked; ask again"
             return True, ""
         if answer.stop:
             raise TurnDenied
         return False, f"the user said no: {answer.reason}" if answer.reason else "the user said no"
+
+    async def _verdict(self, tool: AnyTool, accesses: Sequence[Access]) -> Verdict:
+        verdict = self.policy.judge(tool.name, tool.read_only, accesses)
+        return verdict if self.guard is None else await self.guard.weigh(verdict, accesses)
 
     async def _ask(
         self,
@@ -289,6 +298,8 @@ class ToolStep:
         watch = self._runner.watch
         async with watch(accesses) if watch is not None else nullcontext():
             outcome: ToolOutcome = await tool.run(args, context)
+        if self._runner.guard is not None and not outcome.is_error:
+            self._runner.guard.ran(accesses)
         return outcome
 
     def _start(self, call: ToolCall) -> None:
