@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from mewcode.infra.terminal_text import safe_text
@@ -42,6 +44,7 @@ class TerminalConsole:
         sys.stdout.write(question)
         sys.stdout.flush()
         try:
+            _await_line()
             line = sys.stdin.readline()
         except UnicodeDecodeError:  # a stray byte; the question is put again
             return ""
@@ -51,15 +54,48 @@ class TerminalConsole:
         return line.strip()
 
     def ask_hidden(self, question: str) -> str:
-        import getpass
+        with _unseen():
+            answer = self.ask(question)
+        self.say()
+        return answer
 
-        try:
-            return getpass.getpass(question).strip()
-        except EOFError:
-            self.say()
-            raise Left from None
-        except UnicodeDecodeError:
-            return ""
+
+def _await_line() -> None:
+    """Waits until a line was typed. A Ctrl-C that comes just before a read has begun would not end that read:
+    Python looks for it when the read is over. Here it is a byte in a pipe, which is waited for as well."""
+    if not sys.stdin.isatty():
+        return
+    import select
+    import signal
+
+    woken, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    before = signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    try:
+        select.select([sys.stdin, woken], [], [])
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(woken)
+        os.close(wakes)
+
+
+@contextmanager
+def _unseen() -> Iterator[None]:
+    """What is typed within it does not show; what was typed before it is dropped."""
+    if not sys.stdin.isatty():
+        yield
+        return
+    import termios
+
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    hidden = before[:]
+    hidden[3] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSAFLUSH, hidden)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
 
 
 def _wrapped(line: str, width: int) -> str:
