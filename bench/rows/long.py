@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import IO
+from types import TracebackType
+from typing import IO, Self
 
 from bench.errors import BenchError
 from bench.figures import Figure, Samples, Target, median
@@ -16,9 +18,9 @@ from bench.stage import Stage, answers
 from tests.support.fake_llm import Reply
 
 _EARLY = 10
-_AROUND = 20
+_AROUND = 40
 """Turns that are measured, from the early one on, and up to the late one: one alone is mostly noise."""
-_QUESTION = "And the next part?"
+_QUESTION = json.dumps({"type": "user", "content": "And the next part?"}).encode() + b"\n"
 _ANSWER = "It needs the one before."
 _SOURCE = "one = 1\n"
 
@@ -26,7 +28,11 @@ _SOURCE = "one = 1\n"
 @dataclass(frozen=True)
 class Long:
     """So many turns in one process, each with a tool round; processor time of the program by turn, without
-    that of what it starts. The window holds all of it, so nothing is left out: the request grows."""
+    that of what it starts. The window holds all of it, so nothing is left out: the request grows.
+
+    The early turns are those of another process, which takes turns with the late ones of the first: a busy
+    machine then slows both alike.
+    """
 
     turns: int
     runs: int = 3
@@ -45,53 +51,73 @@ class Long:
         )
 
     def sample(self, stage: Stage) -> Samples:
-        place = stage.fresh()
-        (place.cwd / "part.py").write_text(_SOURCE, encoding="utf-8")
         call, said = Reply.calls(("read_file", {"path": "part.py"})), Reply.text(_ANSWER)
-        stage.server.play(answers(*(reply for _ in range(self.turns) for reply in (call, said))))
-        arguments = headless("--input-format", "stream-json", "--output-format", "stream-json")
-        with (
-            (place.home / "stderr").open("wb") as stderr,
-            subprocess.Popen(
-                arguments,
-                env=stage.env(place),
-                cwd=place.cwd,
+        turns = self.turns + _EARLY - 1 + _AROUND
+        stage.server.play(answers(*(reply for _ in range(turns) for reply in (call, said))))
+        early: list[float] = []
+        late: list[float] = []
+        with ExitStack() as stack:
+            old, young = (stack.enter_context(_Talk(stage)) for _ in range(2))
+            for talk, count in ((old, self.turns - _AROUND), (young, _EARLY - 1)):
+                for _ in range(count):
+                    talk.turn()
+            for _ in range(_AROUND):
+                late.append(old.turn())
+                early.append(young.turn())
+            old.end()
+            young.end()
+        if len(stage.server.exchanges) != 2 * turns:
+            raise BenchError(f"{len(stage.server.exchanges)} requests in {turns} turns")
+        return {"factor": [median(late) / median(early)], "early": [median(early)], "late": [median(late)]}
+
+
+class _Talk:
+    """One process that is asked question after question, in a home of its own."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._place = stage.fresh()
+        (self._place.cwd / "part.py").write_text(_SOURCE, encoding="utf-8")
+        with (self._place.home / "stderr").open("wb") as stderr:
+            self._process = subprocess.Popen(
+                headless("--input-format", "stream-json", "--output-format", "stream-json"),
+                env=stage.env(self._place),
+                cwd=self._place.cwd,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
-            ) as process,
-        ):
-            try:
-                costs = _converse(process, self.turns)
-                if process.wait(LIMIT):
-                    raise BenchError(f"exit code {process.returncode}")
-            except subprocess.TimeoutExpired as error:
-                raise BenchError(f"no end after {LIMIT:.0f} s") from error
-            finally:
-                process.kill()
-        stage.forget(place)
-        if len(stage.server.exchanges) != 2 * self.turns:
-            raise BenchError(f"{len(stage.server.exchanges)} requests in {self.turns} turns")
-        early, late = median(costs[_EARLY - 1 :][:_AROUND]), median(costs[-_AROUND:])
-        return {"factor": [late / early], "early": [early], "late": [late]}
+            )
 
+    def turn(self) -> float:
+        """The seconds of processor time that a turn takes."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        before = _used(self._process.pid)
+        self._process.stdin.write(_QUESTION)
+        self._process.stdin.flush()
+        _to_result(self._process.stdout)
+        return _used(self._process.pid) - before
 
-def _converse(process: subprocess.Popen[bytes], turns: int) -> list[float]:
-    """Asks question after question; the seconds of processor time that each took."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    question = json.dumps({"type": "user", "content": _QUESTION}).encode() + b"\n"
-    costs = []
-    before = _used(process.pid)
-    for _ in range(turns):
-        process.stdin.write(question)
-        process.stdin.flush()
-        _to_result(process.stdout)
-        used = _used(process.pid)
-        costs.append(used - before)
-        before = used
-    process.stdin.close()
-    return costs
+    def end(self) -> None:
+        """Raises `BenchError` where the program does not end well."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            code = self._process.wait(LIMIT)
+        except subprocess.TimeoutExpired as error:
+            raise BenchError(f"no end after {LIMIT:.0f} s") from error
+        if code:
+            raise BenchError(f"exit code {code}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._process:
+            self._process.kill()
+        self._stage.forget(self._place)
 
 
 def _used(pid: int) -> float:

@@ -6,6 +6,8 @@ It may run while a turn does. What it used is counted with the session's tokens:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from mewcode.agent.agent import Agent
@@ -42,7 +44,7 @@ async def ask_aside(agent: Agent, question: str, emit: Emit, retry: RetryPolicy 
     return message.text
 
 
-def settled(messages: list[Message]) -> tuple[Message, ...]:
+def settled(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The conversation as it can be sent in the middle of a step: calls that still run have a stand-in for
     their result, since no provider takes a call without one."""
     last = max((place for place, item in enumerate(messages) if item.role == "assistant"), default=-1)

@@ -9,7 +9,7 @@ from pathlib import Path
 from mewcode.agent.ports import Archive, Emit
 from mewcode.core.events import MessageAdded
 from mewcode.core.ids import new_id
-from mewcode.core.message import ContentBlock, Message, Origin, Role, Text, Usage
+from mewcode.core.message import ContentBlock, Message, MessagesSoFar, Origin, Role, Text, Usage
 
 
 class NoArchive:
@@ -32,13 +32,22 @@ class Conversation:
 
     def __init__(self, archive: Archive, messages: Iterable[Message] = (), turns: int = 0) -> None:
         self._archive = archive
-        self.messages: list[Message] = list(messages)
-        self.turn = _last_turn(self.messages)
-        self._counts = turns > 0 or not self.messages
-        self.turns = max(turns, sum(map(_is_said, self.messages)))
+        self._messages = list(messages)  # only ever appended to: see `so_far`
+        self.turn = _last_turn(self._messages)
+        self._counts = turns > 0 or not self._messages
+        self.turns = max(turns, sum(map(_is_said, self._messages)))
         self.times_back = 0
         self.said: dict[str, float] = {}
         self.usage: dict[str, Usage] = {}
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """Those there are, as they come and go."""
+        return self._messages
+
+    def so_far(self) -> MessagesSoFar:
+        """Those there are now, for good; takes no time."""
+        return MessagesSoFar(self._messages)
 
     @property
     def sure_turns(self) -> int:
@@ -49,7 +58,7 @@ class Conversation:
         """Archives the message, then adds it and says so with `MessageAdded`. ``sync`` as in
         `agent.ports.Archive.append`. Raises nothing: an archive does not."""
         self._archive.append(message, sync=sync)
-        self.messages.append(message)
+        self._messages.append(message)
         if _is_said(message):
             self.turn, self.said[message.id] = message.id, time.time()
             self.turns += 1
@@ -57,19 +66,19 @@ class Conversation:
 
     def go_back(self, messages: Iterable[Message]) -> None:
         """From now on these are its messages; the archive was told already."""
-        self.messages[:] = list(messages)
+        self._messages = list(messages)
         self.times_back += 1
-        self.turn = _last_turn(self.messages)
+        self.turn = _last_turn(self._messages)
 
     def begin_anew(self, messages: Iterable[Message]) -> None:
         """From now on these are its messages, which stand for those so far; the archive was told already. The
         turn that runs is still the same."""
-        self.messages[:] = list(messages)
+        self._messages = list(messages)
         self.times_back += 1
 
     def shorten(self, messages: Iterable[Message]) -> None:
-        """These are its messages, of which some say less now; the archive was told already."""
-        self.messages[:] = list(messages)
+        """These are its messages, which say less now; the archive was told already."""
+        self._messages = list(messages)
 
     def move_to(self, archive: Archive) -> None:
         """From the next message on they go into another archive, which holds those so far already."""

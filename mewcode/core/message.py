@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, Literal, overload
 
 import msgspec
 
@@ -105,6 +107,49 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
         return tuple(block for block in self.content if isinstance(block, ToolResult))
+
+
+class MessagesSoFar(Sequence[Message]):
+    """The messages that a list holds now, which from now on is changed in no way but that more are appended:
+    what a tuple of them would be, without the copying. That one goes on another is known without a look at
+    the messages."""
+
+    __slots__ = ("_count", "_growing")
+
+    def __init__(self, growing: list[Message]) -> None:
+        self._growing = growing
+        self._count = len(growing)
+
+    def goes_on(self, other: Sequence[Message]) -> bool:
+        """Whether these are surely the others and those behind them; of another list's that is not known."""
+        return (
+            isinstance(other, MessagesSoFar)
+            and other._growing is self._growing
+            and other._count <= self._count
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, tuple | MessagesSoFar):
+            return tuple(self) == tuple(other)
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # nobody needs it, and it would take time for all of them
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Message]:
+        return islice(self._growing, self._count)
+
+    @overload
+    def __getitem__(self, place: int) -> Message: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Message, ...]: ...
+    def __getitem__(self, place: int | slice) -> Message | tuple[Message, ...]:
+        places = range(self._count)[place]
+        if isinstance(places, int):
+            return self._growing[places]
+        return tuple([self._growing[number] for number in places])
 
 
 def text_of(content: tuple[Text | Image, ...]) -> str:

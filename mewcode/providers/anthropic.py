@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from anthropic.types import (
         ImageBlockParam,
         MessageParam,
+        OutputConfigParam,
         TextBlockParam,
         ThinkingConfigParam,
         ToolParam,
@@ -105,11 +106,19 @@ def _body(request: ModelRequest, messages: list[MessageParam]) -> MessageCreateP
         body["tools"] = tools
         if request.tool_choice == "none":
             body["tool_choice"] = {"type": "none"}
+    output: OutputConfigParam = {}
     if request.effort == "low":
         if model.thinking == "adaptive":
-            body["output_config"] = {"effort": "low"}
+            output["effort"] = "low"
     elif (thinking := _thinking(request.messages, model)) is not None:
         body["thinking"] = thinking
+    if request.temperature is not None and model.temperature and "thinking" not in body:
+        # The client's types leave it out, the newest models take none.
+        cast("dict[str, Any]", body)["temperature"] = request.temperature
+    if request.schema is not None and model.schema:
+        output["format"] = {"type": "json_schema", "schema": request.schema}
+    if output:
+        body["output_config"] = output
     return body
 
 

@@ -6,8 +6,8 @@ makes `StreamEvent`s out of server events. One transport carries both (`provider
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
-from typing import Literal, Protocol
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -30,17 +30,24 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 class ModelRequest(msgspec.Struct, frozen=True):
     """All that one request says. ``system``: texts in order, the last ends the cached part of the prompt.
+    ``messages``: a tuple, or `MessagesSoFar` of a conversation.
 
     ``tool_choice`` "none" keeps the tools in the prompt, so that its cached prefix holds, and forbids calls.
     ``effort`` "low" asks a model that thinks to think as little as it can.
+    ``schema``: the JSON schema to which a model that takes one is held; others are not told of it, so an
+    answer is to be checked all the same. The services take an object, each object in it with all its
+    properties ``required`` and ``"additionalProperties": false``; no recursion, no limits of numbers or
+    lengths. ``temperature``: None leaves it to the service; a model that takes none is not told of it.
     """
 
     model: ModelInfo
     system: tuple[str, ...]
-    messages: tuple[Message, ...]
+    messages: Sequence[Message]
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: Literal["auto", "none"] = "auto"
     effort: Literal["usual", "low"] = "usual"
+    schema: dict[str, Any] | None = None
+    temperature: float | None = None
 
 
 class HttpRequest(msgspec.Struct, frozen=True):

@@ -28,6 +28,7 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ModelInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``context_window`` and ``max_output`` in tokens. ``thinking``: how the model is asked to think
     (Anthropic: adaptive or a budget; Chat Completions: an effort), "none" says nothing about it.
+    ``schema``: whether its service holds its answers to a JSON schema.
 
     The defaults are those of an unknown model: a window every current model has, no images, no price.
     """
@@ -38,7 +39,13 @@ class ModelInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     vision: bool = False
     thinking: ThinkingStyle = "none"
     temperature: bool = True
+    schema: bool = False
     price: Price | None = None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Neither the catalogue nor the user said anything of this model."""
+        return msgspec.structs.replace(self, name="") == ModelInfo()
 
     def cost(self, usage: Usage) -> float | None:
         """US dollars for ``usage``, None where the price is unknown."""
@@ -61,6 +68,7 @@ class ModelOverride(msgspec.Struct, frozen=True):
     vision: bool | None = None
     thinking: ThinkingStyle | None = None
     temperature: bool | None = None
+    schema: bool | None = None
     price: Price | None = None
 
 

@@ -9,12 +9,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from operator import is_
 
 import msgspec
 
 from mewcode.core.codec import encode_json
-from mewcode.core.message import Message, Text, Thinking, ToolResult
+from mewcode.core.message import Message, MessagesSoFar, Text, Thinking, ToolResult
+
+_MANY = 64
+"""Groups: to join so many takes less time than to send them one request later."""
+_UNSETTLED = 2
+"""Groups at the end that are not joined to others: the last may grow, and both may be marked."""
 
 
 def is_blank(text: str) -> bool:
@@ -78,52 +84,91 @@ def _group(is_model: bool, members: list[Message], before: tuple[Message, ...], 
     return Group(is_model, tuple(members), tuple([call.id for call in calls]), end)
 
 
+# Out of the collector's sight like the groups.
+class _Piece(msgspec.Struct, frozen=True, gc=False):
+    """Groups as they were encoded, joined. ``end``: how many groups of the conversation there are up to its
+    last one."""
+
+    end: int
+    text: bytes
+
+
 class EncodedHistory:
-    """Remembers one conversation's groups as they were encoded, and nothing that is no longer in it."""
+    """Remembers one conversation's groups as they were encoded, and nothing that is no longer in it.
+
+    What was encoded long ago is held joined, in few pieces, so that a body is put together out of few however
+    long the conversation is. The last two groups are never among them: the last one may grow.
+    """
 
     def __init__(self) -> None:
         self._about: Hashable = None
-        self._messages: tuple[Message, ...] = ()
+        self._messages: Sequence[Message] = ()
         self._groups: list[Group] = []
-        self._encoded: list[bytes] = []
+        self._pieces: list[_Piece] = []
+        self._encoded: list[bytes] = []  # of the groups behind the pieces
 
     def encode(
-        self, messages: tuple[Message, ...], about: Hashable, encode: Callable[[Group], bytes]
+        self, messages: Sequence[Message], about: Hashable, encode: Callable[[Group], bytes]
     ) -> list[bytes]:
-        """What ``encode`` makes of each group, in order.
+        """What ``encode`` makes of the groups, in order; each of the last two stands alone, of those before
+        them some may be joined by commas.
 
-        It is asked only for groups with a message that was not there the last time; a message counts as the
-        same where it is the very same object. ``about`` is all else that the encoding depends on.
+        It is asked only for groups with a message that was not there the last time; where messages among
+        those joined have changed, also for the groups joined with them. A message counts as the same where
+        it is the very same object. ``about`` is all else that the encoding depends on.
         """
-        groups, encoded, old = self._kept(messages, about)
-        start, before = (groups[-1].end, groups[-1].messages) if groups else (0, ())
-        for group in groups_of(messages, start, before):
-            if old is not None and _same(old[0], group):
-                encoded.append(old[1])
-            else:
-                encoded.append(encode(group))
-            groups.append(group)
-            old = None
-        # A lone question (a side call) does not displace a conversation.
-        if len(groups) > 1 or len(self._groups) <= 1:
-            self._about, self._messages = about, messages
-            self._groups, self._encoded = groups, encoded
-        return encoded.copy()
-
-    def _kept(
-        self, messages: tuple[Message, ...], about: Hashable
-    ) -> tuple[list[Group], list[bytes], tuple[Group, bytes] | None]:
-        """The groups that are as they were, and the one after them, which may have grown."""
+        if len(messages) == 1 and len(self._groups) > 1:
+            # A lone question (a side call) does not displace a conversation.
+            return [encode(group) for group in groups_of(messages)]
         if about != self._about:
-            return [], [], None
-        known = len(self._messages)
-        if known > len(messages) or not all(map(is_, self._messages, messages)):
-            same = list(map(is_, self._messages, messages))
-            known = same.index(False) if False in same else len(same)
+            self._messages, self._groups, self._pieces, self._encoded = (), [], [], []
+        old = self._cut(self._known(messages), encode)
+        self._messages = ()  # until the groups are those of the new ones: what encodes them may raise
+        start, before = (self._groups[-1].end, self._groups[-1].messages) if self._groups else (0, ())
+        for group in groups_of(messages, start, before):
+            self._encoded.append(old[1] if old is not None and _same(old[0], group) else encode(group))
+            self._groups.append(group)
+            old = None
+        self._about, self._messages = about, messages
+        self._join()
+        return [*(piece.text for piece in self._pieces), *self._encoded]
+
+    def _known(self, messages: Sequence[Message]) -> int:
+        """How many messages are as they were."""
+        if isinstance(messages, MessagesSoFar) and messages.goes_on(self._messages):
+            return len(self._messages)
+        return sum(takewhile(bool, map(is_, self._messages, messages)))
+
+    def _cut(self, known: int, encode: Callable[[Group], bytes]) -> tuple[Group, bytes] | None:
+        """Leaves the groups that are as they were. Gives the one after them, which may only have grown, where
+        it stands alone."""
         # A group is as it was only where the message that follows it, and so ends it, is the same as well.
         count = bisect_left(self._groups, known, key=lambda group: group.end)
-        after = (self._groups[count], self._encoded[count]) if count < len(self._groups) else None
-        return self._groups[:count], self._encoded[:count], after
+        kept = [piece for piece in self._pieces if piece.end <= count]
+        begin = kept[-1].end if kept else 0
+        after = None
+        if len(kept) < len(self._pieces):
+            encoded = [encode(group) for group in self._groups[begin:count]]
+        else:
+            encoded = self._encoded[: count - begin]
+            if count < len(self._groups):
+                after = self._groups[count], self._encoded[count - begin]
+        self._pieces, self._encoded = kept, encoded
+        del self._groups[count:]
+        return after
+
+    def _join(self) -> None:
+        """Makes a piece of the groups that will hardly change any more, once they are many. It takes in those
+        before it that are not twice as large: so there are few, and nothing is copied often."""
+        settled = len(self._encoded) - _UNSETTLED
+        if settled < _MANY:
+            return
+        end = len(self._groups) - _UNSETTLED
+        text = b",".join(self._encoded[:settled])
+        del self._encoded[:settled]
+        while self._pieces and len(self._pieces[-1].text) < 2 * len(text):
+            text = b",".join((self._pieces.pop().text, text))
+        self._pieces.append(_Piece(end, text))
 
 
 def _same(one: Group, other: Group) -> bool:

@@ -20,8 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
 from mewcode.core.codec import encode_json
 from mewcode.core.message import Image, Text, Thinking, ToolResult
 from mewcode.providers.base import Endpoint, HttpRequest, ModelRequest
@@ -34,6 +32,7 @@ from mewcode.providers.openai_wire import (
     ChatRequest,
     ContentPart,
     FunctionCall,
+    JsonSchema,
     ToolMessage,
     ToolParam,
     UserMessage,
@@ -105,8 +104,10 @@ def _body(request: ModelRequest) -> ChatRequest:
         body["max_completion_tokens"] = model.max_output
         if request.effort == "low":
             body["reasoning_effort"] = "low"
-    elif not _is_unknown(model):
+    elif not model.is_unknown:
         body["max_tokens"] = model.max_output
+    if request.temperature is not None and model.temperature:
+        body["temperature"] = request.temperature
     if request.tools:
         tools: list[ToolParam] = [
             {
@@ -122,16 +123,15 @@ def _body(request: ModelRequest) -> ChatRequest:
         body["tools"] = tools
         if request.tool_choice == "none":
             body["tool_choice"] = "none"
+    if request.schema is not None and model.schema:
+        # The API wants a name and makes nothing of it.
+        answer: JsonSchema = {"name": "answer", "strict": True, "schema": request.schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": answer}
     return body
 
 
 def _host(url: str) -> str:
     return url.partition("://")[2].partition("/")[0].partition(":")[0].lower()
-
-
-def _is_unknown(model: ModelInfo) -> bool:
-    """Neither the catalogue nor the user said anything of this model."""
-    return msgspec.structs.replace(model, name="") == ModelInfo()
 
 
 def _messages(group: Group, model: ModelInfo, *, demanding: bool) -> Iterator[ChatMessage]:

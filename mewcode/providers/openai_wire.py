@@ -79,6 +79,17 @@ class StreamOptions(TypedDict):
     include_usage: bool
 
 
+class JsonSchema(TypedDict):
+    name: str
+    strict: Literal[True]
+    schema: dict[str, Any]
+
+
+class ResponseFormat(TypedDict):
+    type: Literal["json_schema"]
+    json_schema: JsonSchema
+
+
 class ChatRequest(TypedDict):
     model: str
     messages: list[ChatMessage]
@@ -87,5 +98,7 @@ class ChatRequest(TypedDict):
     max_tokens: NotRequired[int]
     max_completion_tokens: NotRequired[int]
     reasoning_effort: NotRequired[Literal["low"]]
+    temperature: NotRequired[float]
     tools: NotRequired[list[ToolParam]]
     tool_choice: NotRequired[Literal["none"]]
+    response_format: NotRequired[ResponseFormat]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
+import msgspec
 import pytest
 
 from mewcode.agent.side_call import MOST_OUTPUT, side_call
-from mewcode.core.errors import ProviderError
+from mewcode.core.errors import BadRequest, ProviderError
 from mewcode.core.message import Usage
 from mewcode.providers.catalog import Catalog, ModelInfo
 from mewcode.providers.retry import RetryPolicy
@@ -17,7 +19,20 @@ from tests.support.fake_llm import Gate, Reply
 QUICK = RetryPolicy(max_attempts=3, base=0.001, cap=0.002, longest_wait=1.0)
 
 
-def ask(wire, model: ModelInfo | None = None, limit: float = 20.0) -> tuple[str, dict[str, Usage]]:
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "about": {"type": "array", "items": {"type": "string"}}},
+    "required": ["name", "about"],
+    "additionalProperties": False,
+}
+
+
+def ask(
+    wire,
+    model: ModelInfo | None = None,
+    limit: float = 20.0,
+    schema: dict[str, Any] | None = None,
+) -> tuple[str, dict[str, Usage]]:
     counted: dict[str, Usage] = {}
 
     async def scenario() -> str:
@@ -25,7 +40,14 @@ def ask(wire, model: ModelInfo | None = None, limit: float = 20.0) -> tuple[str,
         try:
             chosen = model or wire.model
             return await side_call(
-                provider, chosen, "Be short.", "What is it?", counted.__setitem__, retry=QUICK, limit=limit
+                provider,
+                chosen,
+                "Be short.",
+                "What is it?",
+                counted.__setitem__,
+                retry=QUICK,
+                limit=limit,
+                schema=schema,
             )
         finally:
             await provider.aclose()
@@ -83,3 +105,59 @@ def test_an_answer_without_text_is_none(wire) -> None:
     wire.server.script(Reply.text("<think>I wonder"))
     with pytest.raises(ProviderError, match="empty"):
         ask(wire)
+
+
+def takes_schemas(wire) -> ModelInfo:
+    return msgspec.structs.replace(wire.model, schema=True)
+
+
+def schema_in(body: dict[str, Any]) -> object:
+    """The schema that a request asks for, in either protocol; None where it asks for none."""
+    if "response_format" in body:
+        form = body["response_format"]
+        assert (form["type"], form["json_schema"]["strict"]) == ("json_schema", True)
+        return form["json_schema"]["schema"]
+    return body.get("output_config", {}).get("format", {}).get("schema")
+
+
+def test_a_model_that_takes_a_schema_is_held_to_it(wire) -> None:
+    wire.server.script(Reply.text('{"name": "it", "about": []}'))
+    answer, _ = ask(wire, takes_schemas(wire), schema=SCHEMA)
+    assert answer == '{"name": "it", "about": []}'
+    assert schema_in(wire.sent()) == SCHEMA
+    if wire.name == "anthropic":
+        assert wire.sent()["output_config"]["effort"] == "low"
+
+
+def test_without_an_effort_the_schema_stands_alone(anthropic_wire) -> None:
+    anthropic_wire.server.script(Reply.text("{}"))
+    ask(anthropic_wire, Catalog.load().find("claude-haiku-4-5"), schema=SCHEMA)
+    form = {"type": "json_schema", "schema": SCHEMA}
+    assert anthropic_wire.sent()["output_config"] == {"format": form}
+
+
+def test_a_model_that_takes_none_is_not_told_of_it(wire) -> None:
+    wire.server.script(Reply.text("{}"))
+    ask(wire, schema=SCHEMA)
+    assert schema_in(wire.sent()) is None
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_where_a_schema_is_refused_the_model_is_asked_without(wire, status: int) -> None:
+    wire.server.script(Reply.error(status), Reply.text("whole"))
+    assert ask(wire, takes_schemas(wire), schema=SCHEMA)[0] == "whole"
+    first, second = (request.json for request in wire.server.generations)
+    assert (schema_in(first), schema_in(second)) == (SCHEMA, None)
+
+
+def test_a_request_that_is_refused_without_a_schema_is_not_sent_again(wire) -> None:
+    wire.server.script(Reply.error(400), Reply.error(400))
+    with pytest.raises(BadRequest):
+        ask(wire, takes_schemas(wire), schema=SCHEMA)
+    assert len(wire.server.generations) == 2
+    wire.server.script(Reply.error(404), Reply.error(400))
+    with pytest.raises(BadRequest):
+        ask(wire, takes_schemas(wire), schema=SCHEMA)
+    with pytest.raises(BadRequest):
+        ask(wire, schema=SCHEMA)
+    assert len(wire.server.generations) == 4

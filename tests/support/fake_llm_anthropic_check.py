@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from .fake_llm_reply import JsonObject
+from .fake_llm_schema import output_violation
 
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _TOOL_ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -59,6 +60,8 @@ def anthropic_violation(body: JsonObject, headers: Mapping[str, str], *, counts_
         _check_options(body, counts_only=counts_only)
         _check_system(body.get("system"))
         _check_tools(body)
+        if problem := output_violation(body.get("output_config")):
+            raise _RefusedError(problem)
         messages = _check_messages(body)
         _check_pairs(messages)
         _check_thinking(body, messages)

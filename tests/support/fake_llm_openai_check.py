@@ -6,8 +6,9 @@ import json
 import re
 
 from .fake_llm_reply import Dialect, JsonObject
+from .fake_llm_schema import schema_violation
 
-_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _SYSTEM = ("system", "developer")
 _PARTS = ("text", "image_url", "input_audio", "file")
@@ -22,6 +23,7 @@ def openai_violation(body: JsonObject, dialect: Dialect) -> str | None:
     try:
         _check_options(body)
         _check_tools(body)
+        _check_format(body.get("response_format"))
         messages = _check_messages(body)
         _check_pairs(messages)
         if dialect.wants_reasoning_back:
@@ -66,15 +68,36 @@ def _check_tools(body: JsonObject) -> None:
         if not isinstance(function, dict) or tool.get("type") != "function":
             raise _RefusedError(f"Invalid '{where}': expected type 'function' and a function object")
         name = function.get("name")
-        if not isinstance(name, str) or not _TOOL_NAME.fullmatch(name):
-            raise _RefusedError(
-                f"Invalid '{where}.function.name': {name!r} does not match {_TOOL_NAME.pattern}"
-            )
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise _RefusedError(f"Invalid '{where}.function.name': {name!r} does not match {_NAME.pattern}")
         schema = function.get("parameters")
         if schema is not None and (not isinstance(schema, dict) or schema.get("type") != "object"):
             raise _RefusedError(
                 f"Invalid schema for function '{name}': schema must be a JSON Schema of 'type: \"object\"'"
             )
+
+
+def _check_format(form: object) -> None:
+    if form is None:
+        return
+    kind = form.get("type") if isinstance(form, dict) else None
+    if not isinstance(form, dict) or kind not in ("text", "json_object", "json_schema"):
+        raise _RefusedError(
+            f"Invalid value: {kind!r}. 'response_format.type' must be one of text, json_object, json_schema"
+        )
+    if kind != "json_schema":
+        return
+    wanted = form.get("json_schema")
+    if not isinstance(wanted, dict):
+        raise _RefusedError("Missing required parameter: 'response_format.json_schema'")
+    name = wanted.get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise _RefusedError(
+            f"Invalid 'response_format.json_schema.name': {name!r} does not match {_NAME.pattern}"
+        )
+    problem = schema_violation(wanted.get("schema"), is_openai=True) if wanted.get("strict") is True else ""
+    if problem:
+        raise _RefusedError(f"Invalid schema for response_format '{name}': {problem}")
 
 
 def _check_messages(body: JsonObject) -> list[JsonObject]:

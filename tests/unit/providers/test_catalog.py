@@ -51,9 +51,11 @@ def test_an_unknown_model_has_safe_defaults(catalog: Catalog, name: str) -> None
 
 
 def test_the_users_word_counts_most(catalog: Catalog) -> None:
-    override = ModelOverride(context_window=32_000, vision=False, price=Price(1, 2))
+    override = ModelOverride(context_window=32_000, vision=False, schema=False, price=Price(1, 2))
     model = catalog.find("gpt-4o", override)
     assert (model.context_window, model.vision, model.price) == (32_000, False, Price(1, 2))
+    assert catalog.find("gpt-4o").schema
+    assert not model.schema
     assert model.max_output == catalog.find("gpt-4o").max_output
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mewcode.core.codec import encode_json
-from mewcode.core.message import Image, Message, Text, Thinking, ToolCall, ToolResult
+from mewcode.core.message import Image, Message, MessagesSoFar, Text, Thinking, ToolCall, ToolResult
 from mewcode.core.tool_spec import ToolSpec
 from mewcode.providers.anthropic import AnthropicProtocol, build_body
 from mewcode.providers.base import Endpoint, ModelRequest
@@ -54,17 +55,22 @@ _requests = st.lists(st.tuples(_edits, _models, st.sampled_from(ENDPOINTS)), min
 
 @pytest.mark.parametrize("protocol", [AnthropicProtocol, OpenAIChatProtocol])
 @settings(max_examples=150, deadline=None)
-@given(_requests)
-def test_a_protocol_that_remembers_sends_what_a_fresh_one_sends(protocol, requests) -> None:
+@given(_requests, st.sampled_from([1, 2, 64]))
+def test_a_protocol_that_remembers_sends_what_a_fresh_one_sends(protocol, requests, many: int) -> None:
     remembering = protocol()
     conversation: list[Message] = []
-    for (cut, more), model, endpoint in requests:
-        conversation = [*conversation[: len(conversation) - cut], *more]
-        request = ModelRequest(model, ("s", ""), tuple(conversation), (SPEC,))
-        sent = remembering.build(request, endpoint)
-        assert sent == protocol().build(request, endpoint)
-        if protocol is AnthropicProtocol:
-            assert sent.body == encode_json(build_body(request))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mewcode.providers.history._MANY", many)
+        for (cut, more), model, endpoint in requests:
+            if cut:
+                conversation = conversation[: len(conversation) - cut]
+            conversation += more
+            request = ModelRequest(model, ("s", ""), MessagesSoFar(conversation), (SPEC,))
+            sent = remembering.build(request, endpoint)
+            alike = msgspec.structs.replace(request, messages=tuple(conversation))
+            assert sent == protocol().build(alike, endpoint)
+            if protocol is AnthropicProtocol:
+                assert sent.body == encode_json(build_body(alike))
 
 
 def user(text: str) -> Message:
@@ -132,6 +138,49 @@ def test_a_lone_question_does_not_displace_a_conversation() -> None:
     assert history.encode((user("aside"),), "", encoder) == [b"aside"]
     history.encode(long, "", encoder)
     assert [encoder.asked[id(message)] for message in long] == [1, 1, 1]
+
+
+def test_however_long_a_conversation_is_it_is_held_in_few_pieces() -> None:
+    history, encoder = EncodedHistory(), _Encoder()
+    conversation: list[Message] = []
+    most = 0
+    for turn in range(1_000):
+        conversation += [user(f"prompt {turn}"), model("answer")]
+        pieces = history.encode(MessagesSoFar(conversation), "", encoder)
+        assert pieces[-2:] == [f"prompt {turn}".encode(), b"answer"]
+        most = max(most, len(pieces))
+    assert most < 64 + 10  # those that wait to be joined, and pieces each twice as large as the next
+    assert b",".join(pieces) == ",".join(message.text for message in conversation).encode()
+    assert set(encoder.asked.values()) == {1}
+    assert sum(map(len, history._encoded)) + sum(len(piece.text) for piece in history._pieces) < len(
+        b",".join(pieces)
+    )
+
+
+def test_one_that_went_back_far_is_sent_as_it_is_now() -> None:
+    history, encoder = EncodedHistory(), _Encoder()
+    long = [message for turn in range(300) for message in (user(f"prompt {turn}"), model("answer"))]
+    history.encode(tuple(long), "", encoder)
+    for length in (599, 500, 131, 3):
+        short = (*long[:length], user("other"))
+        said = ",".join(message.text for message in short).encode()
+        assert b",".join(history.encode(short, "", encoder)) == said
+        assert b",".join(history.encode(short, "", encoder)) == said
+
+
+def test_what_could_not_be_encoded_spoils_nothing() -> None:
+    history, encoder = EncodedHistory(), _Encoder()
+    old = (user("1"), model("2"), user("3"), model("4"), user("5"))
+    history.encode(old, "", encoder)
+
+    def refuse(group: Group) -> bytes:
+        if group.messages[0].text == "bad":
+            raise RecursionError
+        return encoder(group)
+
+    with pytest.raises(RecursionError):
+        history.encode((*old[:2], user("other"), model("bad")), "", refuse)
+    assert history.encode(old, "", encoder) == [b"1", b"2", b"3", b"4", b"5"]
 
 
 def test_what_is_no_longer_said_is_forgotten() -> None:

@@ -27,6 +27,14 @@ def with_sdk(server: FakeLLM, use: Callable[[anthropic.AsyncAnthropic], Awaitabl
     return asyncio.run(run())
 
 
+SCHEMA: dict[str, object] = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}},
+    "required": ["name"],
+    "additionalProperties": False,
+}
+
+
 async def streamed(client: anthropic.AsyncAnthropic) -> Message:
     async with client.messages.stream(
         model="fake-large", max_tokens=4000, messages=[USER], tools=[TOOL]
@@ -123,3 +131,20 @@ def test_is_told_what_is_wrong_with_its_request(fake_llm: FakeLLM) -> None:
     with pytest.raises(anthropic.BadRequestError, match="first message must use the user role"):
         with_sdk(fake_llm, ask)
     fake_llm.problems.clear()
+
+
+def test_takes_a_schema_as_the_sdk_sends_it(fake_llm: FakeLLM) -> None:
+    fake_llm.script(Reply.text('{"name": "it"}'))
+
+    async def ask(client: anthropic.AsyncAnthropic) -> Message:
+        return await client.messages.create(
+            model="fake-large",
+            max_tokens=100,
+            messages=[USER],
+            output_config={"effort": "low", "format": {"type": "json_schema", "schema": SCHEMA}},
+        )
+
+    said = with_sdk(fake_llm, ask).content[0]
+    assert said.type == "text"
+    assert said.text == '{"name": "it"}'
+    assert fake_llm.problems == []
