@@ -11,7 +11,7 @@ Run it with ``scripts/bench``. How to read its table:
 - Nothing leaves the machine. The model is `bench.model_server` on the loopback address, and every run has a
   home and a working folder of its own. Bytecode is compiled before anything is measured.
 
-The promises are in `bench.rows`: start, terminal, tools, stream, resume, archive, long and search. A row
-gives samples and knows nothing of statistics (`bench.figures`), of the order of runs (`bench.session`) or of
-tables (`bench.report`).
+The promises are in `bench.rows`: start, terminal, tools, stream, resume, archive, long, search and recall. A
+row gives samples and knows nothing of statistics (`bench.figures`), of the order of runs (`bench.session`) or
+of tables (`bench.report`).
 """

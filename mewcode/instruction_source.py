@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mewcode.config.schema import Config
-from mewcode.infra.paths import Places
+from mewcode.infra.paths import Places, cache_dir
 
 if TYPE_CHECKING:
+    from mewcode.config.include_approvals import IncludeApprovals
+    from mewcode.instructions.cache import InstructionCache
     from mewcode.instructions.load import Loader
 
 
-def instruction_loaders(places: Places, environ: Mapping[str, str], config: Config) -> Callable[[], Loader]:
-    """What makes a loader of this workspace's instructions; each reads anew."""
-    home = Path(environ.get("HOME") or Path.home())
-    roots = [_folder(name, places.user, home) for name in config.instructions.include_roots]
+class InstructionSource:
+    """What reads the instructions of a workspace. Most workspaces have none: their starts load nothing of
+    what is made here."""
 
-    def make() -> Loader:
-        # Most workspaces have no instructions: their starts load none of this.
-        from mewcode.config.include_approvals import IncludeApprovals
+    def __init__(self, places: Places, environ: Mapping[str, str], config: Config) -> None:
+        self._places = places
+        self._environ = environ
+        self._home = Path(environ.get("HOME") or Path.home())
+        self._roots = [_folder(name, places.user, self._home) for name in config.instructions.include_roots]
+
+    def loader(self) -> Loader:
+        """One that reads anew."""
         from mewcode.instructions.load import Loader
 
-        approvals = IncludeApprovals(places.user, places.root)
-        return Loader(places, home=home, include_roots=roots, approvals=approvals)
+        return Loader(self._places, home=self._home, include_roots=self._roots, approvals=self._approvals())
 
-    return make
+    def cache(self) -> InstructionCache:
+        """What an earlier start has kept of the same."""
+        from mewcode.instructions.cache import InstructionCache
+
+        return InstructionCache(
+            self._places,
+            cache_dir(self._environ, self._home),
+            home=self._home,
+            include_roots=self._roots,
+            make_approvals=self._approvals,
+        )
+
+    def _approvals(self) -> IncludeApprovals:
+        from mewcode.config.include_approvals import IncludeApprovals
+
+        return IncludeApprovals(self._places.user, self._places.root)
 
 
 def _folder(name: str, user: Path, home: Path) -> Path:

@@ -6,6 +6,7 @@ Nothing here is read at import; the environment and the folder started in are ar
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -65,6 +66,16 @@ def _git_top(start: Path) -> Path | None:
         if (folder / ".git").exists():
             return folder
     return None
+
+
+def cache_dir(environ: Mapping[str, str], home: Path, system: str = sys.platform) -> Path:
+    """Where the system keeps MewCode's caches, as platformdirs has it; it need not exist."""
+    if system == "linux":  # to load platformdirs takes longer than a start has to spare
+        given = environ.get("XDG_CACHE_HOME", "")
+        return (Path(given) if os.path.isabs(given) else home / ".cache") / "mewcode"
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("mewcode", appauthor=False))
 
 
 def private_dir(path: Path, make: Callable[[Path], object] | None = None) -> Path:

@@ -17,21 +17,25 @@ BUSY_SECONDS = 30.0
 _SIDE_FILES = ("", "-wal", "-shm", "-journal")
 
 
-def open_cache(path: Path, version: int, schema: str) -> tuple[sqlite3.Connection, str]:
+def open_cache(
+    path: Path, version: int, schema: str, *, any_thread: bool = False
+) -> tuple[sqlite3.Connection, str]:
     """An open cache of that schema, made where it is missing, and a notice for the user ("": none).
 
     A damaged file, or one of another version, is replaced by an empty one. Where the folder cannot be
-    written the cache is in memory, for this process alone. Transactions are begun and ended by hand. Raises
-    MewCodeError where this SQLite cannot hold it at all.
+    written the cache is in memory, for this process alone. Transactions are begun and ended by hand.
+    ``any_thread``: the caller sees to it that one thread at a time uses it. Raises MewCodeError where this
+    SQLite cannot hold it at all.
     """
     try:
         try:
-            return _open(path, version, schema), ""
+            return _open(path, version, schema, any_thread), ""
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise
             discard_cache(path)
-            return _open(path, version, schema), f"the index was damaged and is built anew ({path})"
+            made = _open(path, version, schema, any_thread)
+            return made, f"the index was damaged and is built anew ({path})"
     except (sqlite3.Error, OSError) as error:
         return open_in_memory(path, version, schema, error)
 
@@ -67,11 +71,13 @@ def is_damage(error: sqlite3.Error) -> bool:
     )
 
 
-def _open(path: Path, version: int, schema: str) -> sqlite3.Connection:
+def _open(path: Path, version: int, schema: str, any_thread: bool) -> sqlite3.Connection:
     private_dir(path.parent)
     # SQLite would make it with the rights that the umask leaves.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    connection = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=not any_thread
+    )
     try:
         found = _version(connection)
         if found not in (0, version):

@@ -38,6 +38,17 @@ class TaskScope:
     def running(self) -> tuple[str, ...]:
         return tuple(self._tasks.values())
 
+    async def settle(self, limit: float) -> bool:
+        """Waits until nothing runs, also nothing that was started meanwhile; whether that is so within
+        ``limit`` seconds."""
+        try:
+            async with asyncio.timeout(limit):
+                while self._tasks:
+                    await asyncio.wait(list(self._tasks))
+        except TimeoutError:
+            return False
+        return True
+
     def cancel(self) -> None:
         for task in self._tasks:
             task.cancel()

@@ -12,7 +12,7 @@ from mewcode.config.trust import TrustStore
 from mewcode.core.codec import clean_value
 from mewcode.infra.paths import Places
 from mewcode.infra.terminal_text import safe_text
-from mewcode.instruction_source import instruction_loaders
+from mewcode.instruction_source import InstructionSource
 from mewcode.instructions.lint import lint
 from mewcode.instructions.report import as_data, as_lines, left_out, nodes_of
 from mewcode.options import Options
@@ -23,7 +23,7 @@ def run_instructions(options: Options, environ: Mapping[str, str], places: Place
     """Prints the report. With the word ``lint`` the exit code is 1 where something was left out."""
     trusted = TrustStore(places.user).is_trusted(places.root)
     config = load_settings(options, environ, places, trusted=trusted).config
-    loaded = instruction_loaders(places, environ, config)().load()
+    loaded = InstructionSource(places, environ, config).loader().load()
     path = environ.get("PATH", "")
     findings = lint(nodes_of(loaded), places.root, lambda name: shutil.which(name, path=path) is not None)
     if options.as_json:

@@ -20,33 +20,27 @@ class Approvals(Protocol):
 
 
 class Boundary(msgspec.Struct, frozen=True):
-    """``roots``: resolved folders. A path is inside where it, resolved, lies below one of them: as a path,
-    never as a piece of text, and with links followed."""
+    """``roots``: resolved folders, each with the slash that ends its name. A path is inside where it,
+    resolved, is one of them or lies below: as a path, never as a piece of text, and with links followed."""
 
-    roots: tuple[Path, ...]
+    roots: tuple[str, ...]
 
-    def allows(self, resolved: Path) -> bool:
-        return any(resolved.is_relative_to(root) for root in self.roots)
+    def allows(self, resolved: str) -> bool:
+        return f"{resolved}/".startswith(self.roots)
 
 
 def boundary_of(folders: Sequence[Path]) -> Boundary:
     """The boundary around folders that need not exist."""
-    return Boundary(tuple(dict.fromkeys(map(resolved_path, folders))))
+    return Boundary(tuple(dict.fromkeys(with_slash(os.path.realpath(folder)) for folder in folders)))
 
 
-def resolved_path(path: Path) -> Path:
-    """The path without links, whether it exists or not. Raises OSError for links in a circle and ValueError
-    for what is no file name."""
-    try:
-        return Path(os.path.realpath(path))
-    except OSError:
-        raise
-    except RuntimeError as error:  # how some versions say that links go in a circle
-        raise OSError(str(error)) from error
+def with_slash(folder: str) -> str:
+    """What all paths below a folder begin with."""
+    return f"{folder.rstrip('/')}/"
 
 
-def meant_path(written: str, folder: Path, home: Path) -> Path:
+def meant_path(written: str, folder: str, home: str) -> str:
     """The path that an include in a file of ``folder`` means; ``~`` is the user's home, no other's."""
     if written == "~" or written.startswith("~/"):
-        return home / written[2:]
-    return folder / written
+        return os.path.join(home, written[2:])
+    return os.path.join(folder, written)

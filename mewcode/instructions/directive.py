@@ -54,6 +54,9 @@ def _first_word(text: str) -> tuple[str | None, str]:
     if text[:1] in ("'", '"'):
         end = text.find(text[0], 1)
         return (None, "") if end < 0 else (text[1:end], text[end + 1 :].strip())
+    if "\\" not in text:
+        found, _, rest = text.replace("\t", " ").partition(" ")
+        return found, rest.strip()
     word: list[str] = []
     place = 0
     while place < len(text) and text[place] not in " \t":

@@ -12,6 +12,8 @@ import msgspec
 
 from mewcode.instructions.limits import FILE_BYTES, cut_at_line
 
+BINARY = "binary"
+"""What `Unreadable` says of a file that holds no text."""
 _PROBE = 512
 """Bytes in which a NUL tells that a file is binary."""
 # UTF-16 takes up to two bytes where UTF-8 takes one, and the mark.
@@ -29,48 +31,63 @@ _REASONS = {
 
 
 class InstructionFile(msgspec.Struct, frozen=True):
-    """``text``: with ``\\n`` as line ending, without a byte order mark, at most `FILE_BYTES`. ``size``: bytes
-    of the file. ``is_cut``: there was more. ``warnings``: what the user should know of it."""
+    """``where``: its resolved path. ``text``: with ``\\n`` as line ending, without a byte order mark, at most
+    `FILE_BYTES`. ``size``: bytes of the file. ``is_cut``: there was more. ``warnings``: what the user should
+    know of it."""
 
-    path: Path
+    where: str
     text: str
     size: int
     is_cut: bool
     warnings: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        return Path(self.where)
 
 
 class Unreadable(Exception):
     """A file that gives no text; the message says why, in a few words."""
 
 
-def read_instruction_file(path: Path) -> InstructionFile:
+def read_instruction_file(path: Path | str) -> InstructionFile:
     """Reads a resolved path. Raises `Unreadable` for what is missing, no regular file, or binary.
 
     A link that stands there by now is not followed, a FIFO or device not waited for; of a long file no more
     than the beginning is read.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
-        descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0))
-        with open(descriptor, "rb", buffering=0) as stream:
-            status = os.fstat(descriptor)
-            if stat.S_ISDIR(status.st_mode):
-                raise Unreadable("a folder")
-            if not stat.S_ISREG(status.st_mode):
-                raise Unreadable("not a regular file")
-            data = stream.read(_MOST_BYTES) or b""
+        status, data = _beginning(path)
     except OSError as error:
-        raise Unreadable(reason_of(error)) from error
+        raise Unreadable(_reason_of(error)) from error
     except ValueError as error:  # a NUL in the path
         raise Unreadable("not a file name") from error
-    text, warnings = _decode(data, is_whole=status.st_size <= len(data))
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    is_whole = status.st_size <= len(data)
+    text, warnings = _decode(data, is_whole=is_whole)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     kept = cut_at_line(text, FILE_BYTES)
-    is_cut = status.st_size > len(data) or len(kept) < len(text)
-    return InstructionFile(path, kept, status.st_size, is_cut, tuple(warnings))
+    is_cut = not is_whole or len(kept) < len(text)
+    return InstructionFile(str(path), kept, status.st_size, is_cut, tuple(warnings))
 
 
-def reason_of(error: OSError) -> str:
+def _beginning(path: Path | str) -> tuple[os.stat_result, bytes]:
+    """What the system says of a file, and at most `_MOST_BYTES` of it. Raises as `read_instruction_file`, and
+    OSError and ValueError."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0))
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise Unreadable("a folder")
+        if not stat.S_ISREG(status.st_mode):
+            raise Unreadable("not a regular file")
+        return status, os.read(descriptor, _MOST_BYTES)
+    finally:
+        os.close(descriptor)
+
+
+def _reason_of(error: OSError) -> str:
     """Why the system refused, in a few words."""
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
@@ -84,13 +101,15 @@ def _decode(data: bytes, *, is_whole: bool) -> tuple[str, list[str]]:
         if data.startswith(mark):
             return _decode_as(data[len(mark) :], codec, is_whole=is_whole)
     if b"\0" in data[:_PROBE]:
-        raise Unreadable("binary")
+        raise Unreadable(BINARY)
     return _decode_as(data, "utf-8", is_whole=is_whole)
 
 
 def _decode_as(data: bytes, codec: str, *, is_whole: bool) -> tuple[str, list[str]]:
     try:
-        return codecs.getincrementaldecoder(codec)().decode(data, is_whole), []
+        if is_whole:
+            return data.decode(codec), []
+        return codecs.getincrementaldecoder(codec)().decode(data), []
     except UnicodeDecodeError:
         if codec != "utf-8":
             return data.decode(codec, "replace"), [f"not valid {codec.upper()}: bad characters are marked"]

@@ -17,6 +17,8 @@ LONG_LINE = 1_000
 def cut_at_line(text: str, limit: int) -> str:
     """The whole lines at the beginning of ``text`` that fit into ``limit`` bytes of UTF-8; of a first line
     that is longer, as many whole characters as fit."""
+    if 4 * len(text) <= limit:  # no character takes more
+        return text
     data = text.encode("utf-8", "surrogatepass")
     if len(data) <= limit:
         return text

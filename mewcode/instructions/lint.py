@@ -123,7 +123,7 @@ def _contradictions(lines: Sequence[_Line]) -> Iterator[Finding]:
         node = line.node
     for found in sections.values():
         said = {"\n".join(text) for _, text in found if text}
-        if len({line.node.path for line, _ in found}) > 1 and len(said) > 1:
+        if len({line.node.where for line, _ in found}) > 1 and len(said) > 1:
             first = found[0][0].text.strip()
             yield Finding("contradiction", first, tuple(line.place for line, text in found if text))
 

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import threading
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 import msgspec
 
-from mewcode.instructions.discover import Candidate, candidates, in_folder
+from mewcode.instructions.cache import InstructionCache, pays
+from mewcode.instructions.discover import candidates, in_folder
 from mewcode.instructions.limits import TOTAL_BYTES, cut_at_line
 from mewcode.instructions.load import Document, Instructions, Loader
 from mewcode.instructions.reminders import CHANGED
+from mewcode.instructions.told import Told
 from mewcode.instructions.touched import TouchedInstructions
-from mewcode.instructions.tree import Node
+from mewcode.instructions.trace import Trace
 
 _DIFF_BYTES = 8_000
 """Bytes of a change that are shown as a difference; of a larger one, so much of the beginning."""
 _CONTEXT = 2
 """Lines around each change."""
-_JUST_NOW = 50_000_000
-"""Nanoseconds within which a file may change again without a new time: file systems count in steps of up to
-10 ms."""
-
-_Sign = tuple[int, int, int] | None
 
 
 class LiveInstructions:
@@ -36,19 +31,21 @@ class LiveInstructions:
         self._lock = threading.RLock()
         self._loaded: Instructions | None = None
         self._touched: TouchedInstructions | None = None
-        # By file: what is for the prompt as read last, and what is in it; what the model knows of all files,
+        # What is for the prompt as read last, and what is in it. By file: what the model knows of all files,
         # and what it knew of them when the prompt was built.
-        self._parts: dict[str, str] = {}
-        self._in_prompt: dict[str, str] = {}
+        self._told = Told()
+        self._in_prompt = Told()
         self._known: dict[str, str] = {}
         self._known_first: dict[str, str] = {}
-        self._signs: dict[Path, _Sign] = {}
+        self._trace: Trace | None = None
         self._is_settled = True
 
-    def begin_without(self) -> None:
-        """The prompt was built when there were no instructions: all that there is now is a change."""
+    def begin_with(self, told: Told) -> None:
+        """The prompt was built before, of this: what is not so now is a change."""
         with self._lock:
             self._loaded = Instructions([], [], [], TOTAL_BYTES)
+            self._told = self._in_prompt = told
+            self._known = self._known_first = dict(told.sections)
             self._is_settled = False
 
     def build(self) -> str:
@@ -57,14 +54,24 @@ class LiveInstructions:
         with self._lock:
             paths = self._touched.paths if self._touched is not None else ()
             beside = {name: text for name, text in self._known.items() if name not in self._known_first}
-            loaded = self._load()
-            text, self._in_prompt = loaded.text(), self._parts
-            self._known_first = _sections(loaded.documents)
+            self._load()
+            self._in_prompt = self._told
+            self._known_first = dict(self._told.sections)
             self._read_touched(paths)
             # What the prompt does not hold is known as it was told, not as it was read just now.
             now, self._known = self._known, {**beside, **self._known_first}
             self._is_settled &= self._known == now
-            return text
+            return self._in_prompt.text()
+
+    def keep_in(self, cache: InstructionCache) -> None:
+        """Keeps for the next start what `build` has read, in a thread: unless it is little, or something in
+        it waits for the user's word."""
+        with self._lock:
+            loaded, told, trace = self._loaded, self._told, self._trace
+        if loaded is None or trace is None or not pays(trace) or loaded.outside():
+            return
+        # The program's end waits for it: milliseconds.
+        threading.Thread(target=cache.keep, args=(told, trace), name="keep-instructions").start()
 
     @property
     def loaded(self) -> Instructions:
@@ -84,22 +91,23 @@ class LiveInstructions:
     def stale(self) -> tuple[str, ...]:
         """The files that are not on disk as the prompt, or the conversation, has them, whatever their times
         say. `build` and then `change` make that good."""
-        parts, loaded, found = self._look_apart()
-        beside = _sections(found)
+        now, _, found = self._look_apart()
+        parts, beside = _parts(now), _sections(found)
         with self._lock:
             if self._loaded is None:
                 return ()
             self._is_settled = False  # where times tell nothing, `change` is to read as well
             told = {name: text for name, text in self._known.items() if name not in self._known_first}
-            names = [*_unlike(self._in_prompt, parts), *_unlike(_rules(self._loaded), _rules(loaded))]
+            names = _unlike(_parts(self._in_prompt), parts)
+            names += _unlike(dict(self._told.rules), dict(now.rules))
             names += [name for name in _unlike(told, beside) if name not in parts]
             return tuple(dict.fromkeys(names))
 
     def change(self) -> str:
         """What the model is to be told of files that changed since the prompt was built, or since the last
-        change that was told; "" for none. Looks at the files' times first: a millisecond for a thousand."""
+        change that was told; "" for none. Looks at the files' times first: milliseconds for a thousand."""
         with self._lock:
-            if self._loaded is None or (self._is_settled and self._signs == dict(self._look())):
+            if self._loaded is None or (self._is_settled and self._is_as_read()):
                 return ""
             return _reminder(self._reread())
 
@@ -117,16 +125,10 @@ class LiveInstructions:
                 loader = self._make_loader()
                 self._touched = TouchedInstructions(loader, loader.load())
             touched = self._touched
-            folders, documents = len(touched.folders), len(touched.documents)
+            before = len(touched.documents)
             text = touched.reminder(paths, told)
-            found = touched.documents[documents:]
-            self._known = {**self._known, **_sections(found)}
-            places = self._make_loader().places
-            files = (
-                file for folder in tuple(touched.folders)[folders:] for file in in_folder(folder, places)
-            )
-            for path, sign in _states(files, found):
-                self._signs.setdefault(path, sign)
+            self._known = {**self._known, **_sections(touched.documents[before:])}
+            self._is_settled &= all(trace.is_sure() for trace in touched.traces)
             return text
 
     def conversation_changed(self) -> None:
@@ -137,20 +139,21 @@ class LiveInstructions:
             if self._known != self._known_first:
                 self._known, self._is_settled = self._known_first, False
 
-    def _look_apart(self) -> tuple[dict[str, str], Instructions, list[Document]]:
-        """A reading that leaves no trace: what the prompt would say, all of it, what tools came upon."""
+    def _look_apart(self) -> tuple[Told, Instructions, list[Document]]:
+        """A reading that changes nothing here: what the prompt would say, all of it, what tools came upon."""
         loader = self._make_loader()
         loaded = loader.load()
-        parts = _parts(loaded)
+        told = loaded.told()
         with self._lock:
             paths = self._touched.paths if self._touched is not None else ()
-        return parts, loaded, TouchedInstructions(loader, loaded).read(paths)
+        return told, loaded, TouchedInstructions(loader, loaded).read(paths)
 
     def _load(self) -> Instructions:
         loader = self._make_loader()
         loaded = loader.load()
         self._loaded = loaded
-        self._parts = _parts(loaded)
+        self._told = loaded.told()
+        self._trace = loader.traces[0]
         self._touched = TouchedInstructions(loader, loaded)
         return loaded
 
@@ -170,62 +173,33 @@ class LiveInstructions:
         if self._touched is not None:
             self._touched.read(paths)
         self._known = _sections(self._documents())
-        self._note_signs()
+        self._is_settled = all(trace.is_sure() for trace in self._traces())
 
     def _documents(self) -> list[Document]:
         documents = list(self._loaded.documents) if self._loaded is not None else []
         return documents + (self._touched.documents if self._touched is not None else [])
 
-    def _note_signs(self) -> None:
-        self._signs = dict(self._look())
-        now = time.time_ns()
-        self._is_settled = all(abs(now - sign[0]) > _JUST_NOW for sign in self._signs.values() if sign)
-
-    def _look(self) -> Iterator[tuple[Path, _Sign]]:
-        """The state of each file that was read or could be."""
+    def _is_as_read(self) -> bool:
+        """Whether the same files are there, each as it was when it was read."""
         places = self._make_loader().places
         folders = self._touched.folders if self._touched is not None else ()
-        yield from _states(candidates(places), self._documents())
-        yield from _states((file for folder in folders for file in in_folder(folder, places)), ())
-        for waiting in self._loaded.waiting if self._loaded is not None else ():
-            yield waiting.file.path, _sign(waiting.file.path)
+        now = [*candidates(places), *(file for folder in folders for file in in_folder(folder, places))]
+        traces = self._traces()
+        found = [path for trace in traces for path in trace.found]
+        return found == [str(file.path) for file in now] and all(trace.holds() for trace in traces)
 
-
-def _states(found: Iterable[Candidate], documents: Iterable[Document]) -> Iterator[tuple[Path, _Sign]]:
-    for candidate in found:
-        yield candidate.path, _sign(candidate.path)
-    for document in documents:
-        for path in _paths(document.node):
-            yield path, _sign(path)
-
-
-def _sign(path: Path) -> _Sign:
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-def _paths(node: Node) -> Iterator[Path]:
-    """The file and all that it includes, and where what it missed would be."""
-    for file in node.walk():
-        yield file.path
-        yield from (include.missing for include in file.includes() if include.missing is not None)
+    def _traces(self) -> list[Trace]:
+        first = [self._trace] if self._trace is not None else []
+        return first + (self._touched.traces if self._touched is not None else [])
 
 
 def _sections(documents: Iterable[Document]) -> dict[str, str]:
     return {document.node.shown: document.section() for document in documents}
 
 
-def _parts(loaded: Instructions) -> dict[str, str]:
-    """What the prompt says of each file. To be asked before tools have come upon others."""
-    return _sections(loaded.documents) | {item.shown: item.comment() for item in loaded.skipped}
-
-
-def _rules(loaded: Instructions) -> dict[str, str]:
-    """The rules that wait for a path, each with all that it says."""
-    return {waiting.file.path.name: f"{waiting.rule.paths}{waiting.rule.text}" for waiting in loaded.waiting}
+def _parts(told: Told) -> dict[str, str]:
+    """What the prompt says of each file."""
+    return dict((*told.sections, *told.skipped))
 
 
 def _unlike(before: dict[str, str], after: dict[str, str]) -> list[str]:

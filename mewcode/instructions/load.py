@@ -14,18 +14,16 @@ from mewcode.instructions.expand import Expander, TopFile
 from mewcode.instructions.instruction_file import InstructionFile, Unreadable
 from mewcode.instructions.limits import TOTAL_BYTES, cut_at_line
 from mewcode.instructions.rules import Rule, read_rule
+from mewcode.instructions.told import Told
+from mewcode.instructions.trace import Trace
 from mewcode.instructions.tree import LEVEL_WORDS, Include, Level, Node, Skipped, comment
-
-_HEADING = """\
-# Instructions
-
-People wrote these for work in this project: follow them. Where two disagree, the earlier, more specific one \
-holds. Notes from memory yield to instructions."""
 
 
 class WaitingRule(msgspec.Struct, frozen=True):
-    """A rule that holds for certain paths, not read into the prompt yet."""
+    """A rule that holds for certain paths, not read into the prompt yet. ``shown``: its path as a person
+    reads it."""
 
+    shown: str
     rule: Rule
     file: InstructionFile
     top: TopFile
@@ -55,12 +53,17 @@ class Instructions(msgspec.Struct, frozen=True):
     waiting: list[WaitingRule]
     room: int
 
+    def told(self) -> Told:
+        """What the prompt says. To be asked before tools have come upon more."""
+        return Told(
+            tuple((document.node.shown, document.section()) for document in self.documents),
+            tuple((item.shown, item.comment()) for item in self.skipped),
+            tuple((item.shown, f"{item.rule.paths}{item.rule.text}") for item in self.waiting),
+        )
+
     def text(self) -> str:
         """The module of the system prompt; "" where there are no instructions."""
-        sections = [section for document in self.documents if (section := document.section())]
-        # What could not be read is said in the text as well: the model may be asked about it.
-        sections += [skipped.comment() for skipped in self.skipped]
-        return "\n\n".join([_HEADING, *sections]) if sections else ""
+        return self.told().text()
 
     def outside(self) -> list[tuple[Node, Include]]:
         """The includes that were left out because they lie beyond their boundary, each with the file that
@@ -82,6 +85,8 @@ class Loader:
     ) -> None:
         """``include_roots``: further folders that may be included from, by the user's own config."""
         self.places = places
+        self.traces: list[Trace] = []
+        """What each reading has looked at, that of `load` first."""
         self._expander = Expander(home=home, shown_from=places.root, approvals=approvals)
         self._project = boundary_of((places.root, places.project, *include_roots))
         self._user = boundary_of((places.user, *include_roots))
@@ -97,6 +102,7 @@ class Loader:
         """The documents of these files within ``room`` bytes, and what is left of it. What could not be read
         and rules for certain paths go to the lists of what `load` gave."""
         documents: list[Document] = []
+        self._begin([str(candidate.path) for candidate in found])
         for candidate in found:
             top = TopFile(candidate.path, candidate.level, self._boundary(candidate.level))
             try:
@@ -112,14 +118,23 @@ class Loader:
                     warnings=(*file.warnings, *((rule.problem,) if rule.problem else ())),
                 )
                 if rule.paths is not None:
-                    self._waiting.append(WaitingRule(rule, file, top, candidate.base))
+                    shown = self._expander.shown(file.where)
+                    self._waiting.append(WaitingRule(shown, rule, file, top, candidate.base))
                     continue
-            document, room = self.place(file, top, room)
+            document, room = self._place(file, top, room)
             documents.append(document)
         return documents, room
 
-    def place(self, file: InstructionFile, top: TopFile, room: int) -> tuple[Document, int]:
-        """A file that was read, expanded and cut to ``room`` bytes; and what is left of that."""
+    def place(self, waiting: WaitingRule, room: int) -> tuple[Document, int]:
+        """A rule that waited, expanded and cut to ``room`` bytes; and what is left of that."""
+        self._begin([])
+        return self._place(waiting.file, waiting.top, room)
+
+    def _begin(self, found: list[str]) -> None:
+        self.traces.append(self._expander.begin())
+        self.traces[-1].found = found
+
+    def _place(self, file: InstructionFile, top: TopFile, room: int) -> tuple[Document, int]:
         node = self._expander.expand(file, top)
         text = node.text()
         size = len(text.encode("utf-8", "surrogatepass"))
@@ -133,4 +148,5 @@ class Loader:
         return self._user if level == "user" else self._project
 
     def _skip(self, candidate: Candidate, reason: str) -> None:
-        self._skipped.append(Skipped(self._expander.shown(candidate.path), candidate.level, reason))
+        shown = self._expander.shown(str(candidate.path))
+        self._skipped.append(Skipped(candidate.path, shown, candidate.level, reason))

@@ -33,7 +33,7 @@ def as_data(loaded: Instructions, findings: Sequence[Finding]) -> dict[str, Any]
             {"path": item.shown, "level": item.level, "reason": item.reason} for item in loaded.skipped
         ],
         "rules": [
-            {"path": str(waiting.file.path), "paths": list(waiting.rule.paths or ())}
+            {"path": waiting.file.where, "paths": list(waiting.rule.paths or ())}
             for waiting in loaded.waiting
         ],
         "findings": [
@@ -51,7 +51,7 @@ def as_data(loaded: Instructions, findings: Sequence[Finding]) -> dict[str, Any]
 
 def _node_data(node: Node, cut: str = "") -> dict[str, Any]:
     return {
-        "path": str(node.path),
+        "path": node.where,
         "shown": node.shown,
         "level": node.level,
         "bytes": node.size,

@@ -8,12 +8,14 @@ from pathlib import Path
 from mewcode.instructions.discover import folders_down_to, in_folder
 from mewcode.instructions.load import Document, Instructions, Loader
 from mewcode.instructions.reminders import TOUCHED
+from mewcode.instructions.trace import Trace
 
 
 class TouchedInstructions:
     """What each path brings, once. Reads files: not for the event loop's thread where a folder is new.
 
-    ``documents``: what was found so far. ``folders``: those that were looked into.
+    ``documents``: what was found so far. ``folders``: those that were looked into. ``traces``: of what was
+    read for them.
     """
 
     def __init__(self, loader: Loader, loaded: Instructions) -> None:
@@ -23,6 +25,10 @@ class TouchedInstructions:
         self._room = loaded.room
         self._loaded = loaded
         self._paths: dict[Path, None] = {}
+
+    @property
+    def traces(self) -> list[Trace]:
+        return self._loader.traces[1:]
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -71,6 +77,6 @@ class TouchedInstructions:
                 path.relative_to(waiting.base).as_posix()
             ):
                 self._loaded.waiting.remove(waiting)
-                document, self._room = self._loader.place(waiting.file, waiting.top, self._room)
+                document, self._room = self._loader.place(waiting, self._room)
                 documents.append(document)
         return documents

@@ -21,24 +21,23 @@ Outcome = Literal["loaded", "duplicate", "skipped"]
 
 class Include(msgspec.Struct):
     """A line that asked for a file. ``written``: the path as it stood there; ``line``: its number from 1.
-    ``reason``: why it was left out, or what is already there. ``node``: what came in its place. ``missing``:
-    the resolved path inside the boundary that could not be read. ``outside``: the one that was not tried."""
+    ``reason``: why it was left out, or what is already there. ``node``: what came in its place. ``outside``:
+    the resolved path beyond the boundary that it means, where that is why."""
 
     written: str
     line: int
     outcome: Outcome
     reason: str = ""
     node: Node | None = None
-    missing: Path | None = None
     outside: Path | None = None
 
 
 class Node(msgspec.Struct):
-    """A file that was read. ``shown``: its path as a person reads it. ``size``: bytes of the file.
-    ``pieces``: its text, and what it includes, in order. ``numbers``: the number in the file of each line of
-    `own_text`. ``cut``: why its end is missing, "" for none."""
+    """A file that was read. ``where``: its resolved path; ``shown``: as a person reads it. ``size``: bytes of
+    the file. ``pieces``: its text, and what it includes, in order. ``numbers``: the number in the file of
+    each line of `own_text`. ``cut``: why its end is missing, "" for none."""
 
-    path: Path
+    where: str
     shown: str
     level: Level
     size: int
@@ -46,6 +45,10 @@ class Node(msgspec.Struct):
     numbers: list[int] = []
     warnings: list[str] = []
     cut: str = ""
+
+    @property
+    def path(self) -> Path:
+        return Path(self.where)
 
     def text(self) -> str:
         """The text with all includes in their places."""
@@ -78,6 +81,7 @@ class Node(msgspec.Struct):
 class Skipped(msgspec.Struct, frozen=True):
     """A top-level file that was not read."""
 
+    path: Path
     shown: str
     level: Level
     reason: str

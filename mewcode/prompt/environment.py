@@ -53,15 +53,14 @@ def _listing(cwd: Path) -> str:
     """What stands in the folder, folders with a slash; not what is hidden."""
     try:
         with os.scandir(cwd) as entries:
-            names = sorted(
-                safe_line(entry.name, _NAME) + ("/" if entry.is_dir() else "")
-                for entry in islice(entries, _LOOKED_AT)
-                if not entry.name.startswith(".")
-            )
+            looked_at = islice(entries, _LOOKED_AT)
+            found = {entry.name: entry for entry in looked_at if not entry.name.startswith(".")}
+        first = sorted(found)[:_NAMES]
+        names = [safe_line(name, _NAME) + ("/" if found[name].is_dir() else "") for name in first]
     except OSError:  # it cannot be read: the model will see when it tries
         return ""
-    more = len(names) - _NAMES
-    return ", ".join(names[:_NAMES]) + (f" and {more} more" if more > 0 else "")
+    more = len(found) - _NAMES
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
 
 
 def git_branch(root: Path) -> str:

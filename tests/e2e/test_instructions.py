@@ -246,3 +246,35 @@ def test_odd_files_end_in_reasons_and_the_run_goes_on(fake_llm: FakeLLM, project
     assert "cut here (the file is longer than 40,000 bytes): big.md" in text
     assert "THE END" in text
     assert run(project, home, "instructions", "lint")[0] == 1
+
+
+def test_a_second_start_reads_nothing_again_and_says_the_same(
+    fake_llm: FakeLLM, project: Path, home: Path
+) -> None:
+    names = [f"docs/{number}.md" for number in range(30)]
+    for name in names:
+        write(project / name, f"规则 {name}\n")
+    write(project / "MEWCODE.md", "".join(f"@include {name}\n" for name in [*names, "docs/none.md"]))
+    fake_llm.script(*[Reply.text("ok")] * 5)
+    for _ in range(3):
+        assert headless(["hi"], project, home, fake_llm.url).code == 0
+    [kept] = (home / ".cache/mewcode/instructions").iterdir()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    data = kept.read_bytes()
+    assert data.count("规则 docs/7.md".encode()) == 1
+    kept.write_bytes(data.replace("规则 docs/7.md".encode(), b"KEPT!! docs/7.md"))
+    assert headless(["hi"], project, home, fake_llm.url).code == 0
+    write(project / "docs/none.md", "NEW\n")
+    assert headless(["hi"], project, home, fake_llm.url).code == 0
+    first, second, third, fourth, last = map(instructions_of, fake_llm.generations)
+    missing = "<!-- @include skipped (not found): docs/none.md -->"
+    assert "规则 docs/7.md" in first
+    assert missing in first
+    assert first == second == third
+    assert fourth == first.replace("规则 docs/7.md", "KEPT!! docs/7.md")
+    assert last == first.replace(missing, "NEW")
+
+
+def instructions_of(request: RecordedRequest) -> str:
+    """The part of the system prompt, up to the next one's heading."""
+    return system(request).partition("# Instructions\n")[2].partition("\n# ")[0]

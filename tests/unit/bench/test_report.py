@@ -86,7 +86,10 @@ def test_rows_are_chosen_by_name_or_beginning() -> None:
         "start",
         "start-config",
         "start-instructions",
+        "start-instructions-new",
         "start-openai",
+        "start-notes",
+        "start-recall",
     }
     with pytest.raises(ValueError, match="no row 'nothing'"):
         chosen("nothing")

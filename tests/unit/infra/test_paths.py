@@ -6,11 +6,12 @@ import os
 import stat
 from pathlib import Path
 
+import platformdirs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mewcode.infra.paths import Places, find_places, private_dir, project_dir
+from mewcode.infra.paths import Places, cache_dir, find_places, private_dir, project_dir
 
 
 def mode(path: Path) -> int:
@@ -70,6 +71,18 @@ def test_the_user_folder_can_be_moved(tmp_path: Path, home: Path) -> None:
 def test_without_a_home_the_system_knows_it(tmp_path: Path) -> None:
     found = find_places(tmp_path, {})
     assert found.user == Path.home() / ".mewcode"
+
+
+@pytest.mark.parametrize("system", ["linux", "another"])
+@pytest.mark.parametrize("given", [None, "", "/some/where", "not/absolute"])
+def test_caches_are_where_platformdirs_has_them(
+    given: str | None, system: str, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(home))
+    if given is not None:
+        monkeypatch.setenv("XDG_CACHE_HOME", given)
+    expected = Path(platformdirs.user_cache_dir("mewcode", appauthor=False))
+    assert cache_dir(os.environ, home, system) == expected
 
 
 @pytest.mark.parametrize("exists", [True, False])

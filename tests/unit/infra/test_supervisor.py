@@ -158,6 +158,31 @@ def test_a_failure_during_the_clean_up_is_logged(log: list[logging.LogRecord]) -
     assert [record.getMessage() for record in log] == ["turn.work failed"]
 
 
+def test_settling_waits_for_what_was_started_meanwhile_and_no_longer_than_its_limit() -> None:
+    async def scenario() -> None:
+        scope = TaskScope("session")
+        done: list[str] = []
+
+        async def second() -> None:
+            await asyncio.sleep(0)
+            done.append("second")
+
+        async def first() -> None:
+            await asyncio.sleep(0)
+            scope.start("second", second())
+
+        assert await scope.settle(0.0)
+        scope.start("first", first())
+        assert await scope.settle(30.0)
+        assert done == ["second"]
+        scope.start("work", forever())
+        assert not await scope.settle(0.01)
+        assert scope.running == ("work",)
+        await scope.close()
+
+    asyncio.run(scenario())
+
+
 def test_cancel_alone_does_not_wait() -> None:
     async def scenario() -> None:
         scope = TaskScope("turn")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 
 import pytest
 
@@ -103,6 +105,20 @@ def test_a_folder_outside_tells_nothing(places, live, tmp_path):
     assert live.touch([tmp_path / "else" / "x.py", places.root.parent / "y"]) == ""
 
 
+def test_a_folder_that_leads_outside_by_now_is_outside(places, live):
+    write(places.root / "MEWCODE.md", f"@include {places.root}/sub/a.md")
+    write(places.root / "sub" / "a.md", "A")
+    write(places.root.parent / "else" / "b.md", "CANARY")
+    live.build()
+    shutil.rmtree(places.root / "sub")
+    (places.root / "sub").symlink_to(places.root.parent / "else")
+    write(places.root / "lib" / "MEWCODE.md", f"LIB\n@include {places.root}/sub/b.md")
+    told = live.touch([places.root / "lib" / "x"])
+    assert "LIB" in told
+    assert "skipped (outside" in told
+    assert "CANARY" not in told
+
+
 def test_what_was_told_is_not_told_again_after_a_change(places, live):
     write(places.root / "lib" / "MEWCODE.md", "LIB")
     path = write(places.root / "MEWCODE.md", "one")
@@ -126,6 +142,52 @@ def test_a_second_change_within_the_clocks_step_is_seen(places, live):
     path.write_text("two")  # as long, in the same place
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert "+two" in live.change()
+
+
+@pytest.fixture
+def settled(monkeypatch):
+    """All files were written a minute before they are read: only their times are looked at."""
+    now = time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: now + 60 * 10**9)
+
+
+@pytest.mark.usefixtures("settled")
+def test_what_shows_beside_files_of_old_is_seen(places, live):
+    write(places.root / "MEWCODE.md", "one\n@include a.md\n@include link.md")
+    write(places.root / "b.md", "B")
+    (places.root / "link.md").symlink_to("b.md")
+    file = write(places.root / "lib" / "x.py", "")
+    write(places.root / "lib" / "MEWCODE.md", "LIB")
+    live.build()
+    assert "LIB" in live.touch([file])
+    assert live.change() == ""
+    write(places.root / ".mewcode" / "MEWCODE.md", "SECOND")
+    assert "SECOND" in live.change()
+    assert live.change() == ""
+    write(places.root / "lib" / ".mewcode" / "MEWCODE.md", "THIRD")
+    assert "THIRD" in live.change()
+    write(places.root / "a.md", "FOURTH")
+    assert "+FOURTH" in live.change()
+    write(places.root / "c.md", "FIFTH")
+    (places.root / "link.md").unlink()
+    (places.root / "link.md").symlink_to("c.md")
+    assert "+FIFTH" in live.change()
+    assert live.change() == ""
+
+
+@pytest.mark.usefixtures("settled")
+def test_files_of_old_are_not_read_again(places):
+    made = []
+
+    def make():
+        made.append(Loader(places, home=places.user.parent))
+        return made[-1]
+
+    write(places.root / "MEWCODE.md", "one")
+    live = LiveInstructions(make)
+    live.build()
+    assert live.change() == ""
+    assert [len(loader.traces) for loader in made] == [1, 0]
 
 
 def test_what_tools_came_upon_is_watched_too(places, live):
@@ -205,7 +267,7 @@ def test_what_is_stale_is_named_whether_it_was_told_or_not(places, live):
     assert "+another" in live.change()
     write(lib, "LIB 2")
     write(places.project / "rules" / "c.md", '---\npaths: ["*.c"]\n---\nLATER')
-    assert sorted(live.stale()) == ["MEWCODE.md", "c.md", "lib/MEWCODE.md"]
+    assert sorted(live.stale()) == [".mewcode/rules/c.md", "MEWCODE.md", "lib/MEWCODE.md"]
     assert "another" in live.build()
     assert "+LIB 2" in live.change()
     assert live.stale() == ()
