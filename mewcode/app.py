@@ -90,6 +90,14 @@ def _command(options: Options, environ: dict[str, str], interactive: bool) -> in
         from mewcode.memory_commands.run import run_memory
 
         return run_memory(options, environ, places)
+    if options.command == "knowledge":
+        from mewcode.knowledge_commands.run import run_knowledge
+
+        return run_knowledge(options, environ, places)
+    if options.command == "eval":
+        from mewcode.eval.run import run_eval
+
+        return run_eval(options, environ, places)
     if options.command == "instructions":
         from mewcode.inspection.instructions import run_instructions
 
@@ -268,7 +276,7 @@ async def _tell_context(setup: Setup) -> int:
         await session.prepare(fits=False)
         # A new one is no session yet: nobody could continue it.
         name = session.id if session.agent.conversation.messages else ""
-        write_context(session.measure(), name, setup.options.output_format, sys.stdout)
+        write_context(session.keeper.measure(), name, setup.options.output_format, sys.stdout)
     finally:
         await session.aclose()
     return 0

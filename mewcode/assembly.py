@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -17,16 +18,18 @@ from mewcode.agent.ports import Person
 from mewcode.agent.session import Session
 from mewcode.agent.surroundings import Surroundings
 from mewcode.agent.tool_runner import ToolRunner
-from mewcode.config.edit import remember_project_rule
 from mewcode.config.schema import Config
 from mewcode.config.trust import TrustStore, is_own_folder
 from mewcode.core.access import Mode
 from mewcode.core.errors import UsageError
 from mewcode.infra.paths import Places
+from mewcode.note_source import note_folders, open_notes
+from mewcode.note_tools.history import SessionHistory
 from mewcode.note_tools.tools import SessionNotes
 from mewcode.permissions.policy import Policy
 from mewcode.permissions.repository import is_plain_repository
 from mewcode.permissions.rules import Rule, RuleSet
+from mewcode.prompt.environment import git_branch
 from mewcode.prompting import SystemPrompt
 from mewcode.providers.base import Provider
 from mewcode.providers.catalog import Catalog, ModelInfo, ModelOverride
@@ -41,8 +44,17 @@ from mewcode.tools.read_table import ReadTable
 from mewcode.tools.registry import Registry, builtin_tools
 from mewcode.tools.shell_session import SECRET_NAMES, ShellSession
 
+if TYPE_CHECKING:
+    from mewcode.agent.guarding import Guard
+    from mewcode.agent.noting import Noting
+    from mewcode.agent.recalling import Recalling
+    from mewcode.infra.supervisor import TaskScope
+    from mewcode.memory.recall.engine import Engine
+    from mewcode.note_tools.docs import SessionDocs
+
 _WINDOW_FOR_NOTES = 16_000
-"""Tokens of a window from which on the tools for notes are offered: they take 900 of each request."""
+"""Tokens of a window from which on the tools for notes and past sessions are offered: they take 1,300 of each
+request."""
 
 
 def open_session(
@@ -70,6 +82,8 @@ class ProjectRules:
 
     def remember(self, rule: str) -> str | None:
         """See `RuleKeeper.remember`."""
+        from mewcode.config.edit import remember_project_rule
+
         return remember_project_rule(self._places, self._trust, rule) or None
 
 
@@ -85,6 +99,9 @@ class _Assembly:
         self._secrets = self._key_names()
         self._settings = self._session_settings()
         self._sessions_dir = setup.places.project / "sessions"
+        self._engine = cache(self._open_engine)
+        self._notes = cache(lambda: open_notes(setup.places, setup.environ))
+        self._note_folders = note_folders(setup.places, setup.environ)
         self._prompt = SystemPrompt(
             setup.places,
             setup.environ,
@@ -106,7 +123,11 @@ class _Assembly:
         notes = SessionNotes(setup, lambda: session.id)
         named = (opened.model if opened else "") or setup.options.model or config.model
         has_room = not named or self._find_model(named).context_window >= _WINDOW_FOR_NOTES
-        registry = Registry((*builtin_tools(), *(notes.tools() if has_room else ()), *tools))
+        docs = self._docs(lambda: session.background) if config.knowledge.paths else None
+        found = docs.tools() if docs is not None else ()
+        if has_room and notes.is_on:
+            found += (*notes.tools(), *self._history(notes, lambda: session).tools())
+        registry = Registry((*builtin_tools(), *found, *tools))
         tool_session = self._tool_session()
         tool_session.may_read = lambda path: policy.may_show(str(path))
         keeper = ProjectRules(setup.places, setup.trust)
@@ -115,6 +136,15 @@ class _Assembly:
             self._use_service(opened.service, tool_session.shell)
         provider = provider or _make_provider(self._service)
         around = self._surroundings()
+        work = BackgroundWork(
+            self._settings,
+            self._sessions_dir,
+            self._is_ours,
+            self._small_model,
+            make_noting=(lambda: self._noting(notes)) if notes.is_on else None,
+            index_documents=docs.begin if docs is not None else None,
+            make_recalling=(lambda: self._recalling(notes)) if notes.is_on else None,
+        )
         session = Session(
             provider=provider,
             model=setup.options.model or config.model,
@@ -126,7 +156,7 @@ class _Assembly:
             archives=archives,
             compactor=NewestPart(),
             settings=self._settings,
-            work=BackgroundWork(self._settings, self._sessions_dir, self._is_ours, self._small_model),
+            work=work,
             around=around,
             news=News(self._prompt.instructions, around),
             service=self._service,
@@ -136,6 +166,9 @@ class _Assembly:
             notices=[*setup.loaded.notices, *setup.trust.notices],
         )
         session.notes = notes if notes.is_on else None
+        if config.memory.guard:
+            runner.make_guard = lambda: self._guard(notes, policy)
+        self._prompt.are_notes_off = lambda: notes.is_off
         policy.results = tool_session.results = lambda: session.archive.folder / TOOL_RESULTS
         return session
 
@@ -210,6 +243,72 @@ class _Assembly:
         """The config's, which is meant for the service of the start."""
         name = self._config.small_model
         return self._find_model(name) if name and service.name == self._setup.service.name else None
+
+    def _note_model(self, service: Service) -> ModelInfo | None:
+        """As `_small_model`, for keeping notes."""
+        name = self._config.memory.model
+        return self._find_model(name) if name and service.name == self._setup.service.name else None
+
+    def _noting(self, notes: SessionNotes) -> Noting:
+        from mewcode.agent.noting import Noting
+
+        return Noting(notes, self._note_model, self._sessions_dir, self._is_ours)
+
+    def _recalling(self, notes: SessionNotes) -> Recalling | None:
+        """None as long as there are no notes."""
+        if not self._has_notes():
+            return None
+        from mewcode.agent.recalling import Recalling
+        from mewcode.note_tools.recall_index import SessionIndex
+
+        index = SessionIndex(self._note_folders, self._notes, self._engine, self._sessions_dir, self._is_ours)
+        return Recalling(notes, index, self._selector)
+
+    def _selector(self, session: Session) -> ModelInfo | None:
+        """The model that chooses notes beside each turn, where one does."""
+        named = self._note_model(session.service) or self._small_model(session.service)
+        wanted = self._config.memory.selector
+        return None if wanted == "local" else named or (session.model if wanted == "model" else None)
+
+    def _guard(self, notes: SessionNotes, policy: Policy) -> Guard | None:
+        """None as long as there is nothing that could forbid or demand anything."""
+        root, sections = self._setup.places.root, self._prompt.sections
+        if not (sections.get("instructions") or (notes.is_on and self._has_notes())):
+            return None
+        from mewcode.agent.guarding import Guard, instruction_texts, note_texts
+
+        def texts() -> list[tuple[str, str]]:
+            found = instruction_texts(self._prompt.sections.get("instructions", ""))
+            if notes.is_on and not notes.is_off and self._has_notes():
+                found += note_texts(self._notes().live())
+            return found
+
+        return Guard(texts, policy, root, lambda: git_branch(root))
+
+    def _has_notes(self) -> bool:
+        return any(folder.is_dir() for folder in self._note_folders)
+
+    def _open_engine(self) -> Engine:
+        from mewcode.recall_source import open_recall
+
+        return open_recall(self._setup.places, self._setup.environ)
+
+    def _docs(self, scope: Callable[[], TaskScope]) -> SessionDocs:
+        from mewcode.knowledge_source import open_knowledge
+        from mewcode.note_tools.docs import SessionDocs
+
+        places, environ = self._setup.places, self._setup.environ
+        return SessionDocs(lambda: open_knowledge(self._engine(), self._config, places, environ), scope)
+
+    def _history(self, notes: SessionNotes, session: Callable[[], Session]) -> SessionHistory:
+        return SessionHistory(
+            self._engine,
+            self._sessions_dir,
+            self._is_ours,
+            lambda: session().id,
+            lambda: session().background,
+            lambda: notes.is_off,
+        )
 
     def _is_ours(self, session_id: str, seal: str) -> bool:
         """Whether this user's MewCode made a session here, or the user trusts what came with the folder."""

@@ -6,22 +6,24 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 from mewcode._version import __version__
 from mewcode.core.access import MODES
 from mewcode.core.errors import MewCodeError, UsageError
 from mewcode.infra.standard_streams import open_closed_streams
-from mewcode.options import Command, MemoryFlags, Options, SessionFlags
+from mewcode.options import Command, EvalFlags, MemoryFlags, Options, SessionFlags, TaskKind
 
 _DESCRIPTION = "MewCode: a coding agent for the terminal that remembers."
 _EPILOG = """\
 sub-commands:
   mewcode sessions        list, search, name, export and keep the sessions of this project; --help says how
-  mewcode memory          list, add, edit, forget and restore notes, undo changes of them; --help says how
+  mewcode memory          list, add, edit, forget and restore notes, undo changes, say why; --help says how
+  mewcode knowledge       the documents that can be searched: add, list, remove, search; --help says how
   mewcode instructions    what became of each line of MEWCODE.md; `lint` exits 1 where something was left out
   mewcode prompt show     the system prompt, part by part, and where each part comes from
   mewcode config          set up a model; `config show [--json]` lists the settings, `config path` the file
+  mewcode eval            how well notes are found, and what memory is worth; --help says how
   mewcode doctor          check terminal, model, keys, tools and folders; --json for scripts
   mewcode completion      the completion script for bash, zsh or fish
   mewcode demo            a scripted session with no model behind it
@@ -61,8 +63,10 @@ _COMMANDS: dict[str, tuple[Command, str]] = {
     "doctor": ("doctor", "Checks what MewCode needs. Exits 1 where something fails."),
     "sessions": ("sessions", "Finds the sessions of this project again, and keeps them in order."),
     "memory": ("memory", "Lists the notes, and changes them; each change can be undone."),
+    "knowledge": ("knowledge", "Says which documents are searched, and searches them."),
     "instructions": ("instructions", "Shows what became of each line of the project's instructions."),
     "prompt": ("prompt", "Shows the system prompt, part by part."),
+    "eval": ("eval", "Measures what memory is worth, on a data set."),
     "completion": ("completion", "Prints a completion script, such as: source <(mewcode completion bash)"),
 }
 SHELLS = ("bash", "zsh", "fish")
@@ -79,13 +83,19 @@ def _command_parser(name: str) -> _Parser:
         _add_sessions(parser)
     elif name == "memory":
         _add_memory(parser)
+    elif name == "knowledge":
+        from mewcode.knowledge_commands.words import add_arguments
+
+        add_arguments(parser, _positive)
+    elif name == "eval":
+        _add_eval(parser)
     elif name == "instructions":
         add("words", nargs="?", choices=("lint",), help="exit with 1 where something was left out")
     elif name == "prompt":
         add("words", choices=("show",), help="the whole system prompt")
     if name != "completion":
         add("--json", dest="as_json", action="store_true", help="for scripts")
-        if name not in ("sessions", "memory", "instructions"):
+        if name not in ("sessions", "knowledge", "instructions"):
             _add_choice_of_model(parser)
         _add_places(parser)
     add("--verbose", action="store_true", help="log and tracebacks to standard error")
@@ -140,6 +150,35 @@ def _add_memory(parser: _Parser) -> None:
     add("--limit", type=_positive, metavar="N", default=argparse.SUPPRESS, help="history: at most (20)")
     add("--all", action="store_true", default=argparse.SUPPRESS, help="list: also those not in force")
     add("--force", action="store_true", default=argparse.SUPPRESS, help="undo: also what was changed since")
+
+
+def _add_eval(parser: _Parser) -> None:
+    from mewcode.eval.words import VERBS, describe_words  # as above
+
+    add = parser.add_argument
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = (
+        f"words:\n{describe_words()}\n\nFILE is for recall LoCoMo's or LongMemEval's, or like\n"
+        "evals/recall-notes.json; for memory like evals/memory-tasks.json, which it takes by itself."
+    )
+    add("verb", choices=tuple(VERBS), metavar="WORD", help="what to measure; see below")
+    add(
+        "--dataset",
+        type=Path,
+        metavar="FILE",
+        default=argparse.SUPPRESS,
+        help="recall: what is asked of what; memory: the tasks",
+    )
+    add("--split", choices=("tune", "report"), default=argparse.SUPPRESS, help="recall: one half of a set")
+    add(
+        "--without-aliases",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="recall: as if notes had none",
+    )
+    add("--only", choices=get_args(TaskKind), default=argparse.SUPPRESS, help="memory: tasks of one kind")
+    add("--limit", type=_positive, metavar="N", default=argparse.SUPPRESS, help="memory: the first N tasks")
+    add("--yes", action="store_true", default=argparse.SUPPRESS, help="memory: begin without asking")
 
 
 def _note_type(text: str) -> str:
@@ -253,7 +292,9 @@ def _parse_command(name: str, rest: Sequence[str]) -> Options:
     try:
         # The words of a search may stand around a flag.
         parser = _command_parser(name)
-        parse = parser.parse_intermixed_args if name in ("sessions", "memory") else parser.parse_args
+        parse = (
+            parser.parse_intermixed_args if name in ("sessions", "memory", "knowledge") else parser.parse_args
+        )
         fields = vars(parse(list(rest)))
     except UsageError as error:
         hint = f"See `mewcode {name} --help`. To send these words: mewcode -- {' '.join((name, *rest))}"
@@ -262,6 +303,12 @@ def _parse_command(name: str, rest: Sequence[str]) -> Options:
         return _session_options(fields)
     if name == "memory":
         return _memory_options(fields)
+    if name == "knowledge":
+        from mewcode.knowledge_commands.words import options_of
+
+        return options_of(fields)
+    if name == "eval":
+        return _eval_options(fields)
     word = fields.pop("words", None)
     if fields.get("as_json") and name == "config" and word != "show":
         raise UsageError("--json needs something to list", "Such as: mewcode config show --json")
@@ -278,12 +325,21 @@ def _session_options(fields: dict[str, Any]) -> Options:
 
 
 def _memory_options(fields: dict[str, Any]) -> Options:
-    from mewcode.memory_commands.words import check_words
+    from mewcode.memory_commands.words import MODEL, check_words
 
     verb, words = fields.pop("verb"), tuple(fields.pop("words"))
     flags = {key: fields.pop(key) for key in MemoryFlags.__struct_fields__ if key in fields}
-    check_words(verb, words, set(flags))
+    check_words(verb, words, {*flags, *(key for key in MODEL if fields[key] is not None)})
     return Options(command="memory", words=(verb, *words), memory_flags=MemoryFlags(**flags), **fields)
+
+
+def _eval_options(fields: dict[str, Any]) -> Options:
+    from mewcode.eval.words import MODEL, check_words
+
+    verb = fields.pop("verb")
+    flags = {key: fields.pop(key) for key in EvalFlags.__struct_fields__ if key in fields}
+    check_words(verb, {*flags, *(key for key in MODEL if fields[key] is not None)})
+    return Options(command="eval", words=(verb,), eval_flags=EvalFlags(**flags), **fields)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mewcode.config.schema import Config
 from mewcode.config.trust import TrustStore, is_own_folder
-from mewcode.infra.paths import Places, private_dir, project_dir
+from mewcode.infra.paths import Places, cache_dir, private_dir, project_dir
 from mewcode.memory.paths import MEMORY, Shelf, project_places, user_folder, user_shelf
 
 if TYPE_CHECKING:
@@ -41,8 +42,12 @@ def uses_notes(config: Config, *, no_memory: bool) -> bool:
 
 def has_notes(places: Places, environ: Mapping[str, str]) -> bool:
     """Whether there is any folder of notes. Where there is none a start need load nothing of them."""
-    folders = (project_places(places).project / MEMORY, user_folder(places, environ))
-    return any(folder.is_dir() for folder in folders)
+    return any(folder.is_dir() for folder in note_folders(places, environ))
+
+
+def note_folders(places: Places, environ: Mapping[str, str]) -> tuple[Path, Path]:
+    """Where the notes of this workspace's repository and of the user are, if there are any."""
+    return project_places(places).project / MEMORY, user_folder(places, environ)
 
 
 def open_notes(places: Places, environ: Mapping[str, str]) -> NoteStore:
@@ -50,6 +55,26 @@ def open_notes(places: Places, environ: Mapping[str, str]) -> NoteStore:
     from mewcode.memory.store import NoteStore
 
     return NoteStore([project_shelf(places), user_shelf(places, environ)])
+
+
+def prompt_notes(places: Places, environ: Mapping[str, str], clock: Callable[[], float] = time.time) -> str:
+    """The index as a prompt has it (see `NoteStore.prompt_text`). Where no note has changed since an earlier
+    start, none of what works with notes is loaded. Raises NoteError."""
+    from mewcode.infra.kept_file import KeptFile
+    from mewcode.memory.kept_prompt import MOST_BYTES, KeptPrompt
+
+    shelves = [project_shelf(places), user_shelf(places, environ)]
+    caches = cache_dir(environ, Path(environ.get("HOME") or Path.home()))
+    key = "\0".join(str(shelf.folder) for shelf in shelves)
+    kept = KeptPrompt(shelves, KeptFile(caches / "notes", key, places.root, MOST_BYTES), clock)
+    if (text := kept.find()) is not None:
+        return text
+    from mewcode.memory.store import NoteStore
+
+    store = NoteStore(shelves, clock=clock)
+    text = store.prompt_text()
+    kept.keep(text, store.next_end())
+    return text
 
 
 def project_shelf(places: Places) -> Shelf:

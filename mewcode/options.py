@@ -11,7 +11,10 @@ from mewcode.core.access import Mode
 
 OutputFormat = Literal["text", "json", "stream-json"]
 InputFormat = Literal["text", "stream-json"]
-Command = Literal["config", "doctor", "completion", "sessions", "memory", "instructions", "prompt"]
+TaskKind = Literal["fact", "preference", "correction", "deadline", "decision", "silent", "stale"]
+Command = Literal[
+    "config", "doctor", "completion", "sessions", "memory", "knowledge", "instructions", "prompt", "eval"
+]  # fmt: skip
 
 
 class SessionFlags(msgspec.Struct, frozen=True):
@@ -44,6 +47,26 @@ class MemoryFlags(msgspec.Struct, frozen=True):
     all: bool = False
     limit: int = 20
     force: bool = False
+
+
+class KnowledgeFlags(msgspec.Struct, frozen=True):
+    """The flags of `mewcode knowledge`. ``limit``: passages at most; ``offset``: passages left out before."""
+
+    limit: int = 5
+    offset: int = 0
+
+
+class EvalFlags(msgspec.Struct, frozen=True):
+    """The flags of `mewcode eval`. ``dataset``: as typed. ``split``: the half of its questions that is asked;
+    None for all. ``without_aliases``: as if the notes had none. ``only``: tasks of that kind, of these the
+    first ``limit``; None for all. ``yes``: nobody need be asked first."""
+
+    dataset: Path | None = None
+    split: Literal["tune", "report"] | None = None
+    without_aliases: bool = False
+    only: TaskKind | None = None
+    limit: int | None = None
+    yes: bool = False
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -79,3 +102,5 @@ class Options(msgspec.Struct, frozen=True):
     as_json: bool = False
     session_flags: SessionFlags = SessionFlags()
     memory_flags: MemoryFlags = MemoryFlags()
+    knowledge_flags: KnowledgeFlags = KnowledgeFlags()
+    eval_flags: EvalFlags = EvalFlags()

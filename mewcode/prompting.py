@@ -11,9 +11,9 @@ from pathlib import Path
 from mewcode.config.schema import Config
 from mewcode.core.errors import NoteError
 from mewcode.infra.paths import Places
-from mewcode.instruction_source import instruction_loaders
+from mewcode.instruction_source import InstructionSource
 from mewcode.instructions.gate import InstructionGate
-from mewcode.note_source import has_notes, open_notes, uses_notes
+from mewcode.note_source import has_notes, prompt_notes, uses_notes
 from mewcode.prompt.builder import fixed_modules, join_sections, render_sections
 from mewcode.prompt.environment import environment_module
 from mewcode.prompt.module import PromptModule
@@ -40,7 +40,8 @@ class SystemPrompt:
         *,
         no_memory: bool = False,
     ) -> None:
-        self.instructions = InstructionGate(places, instruction_loaders(places, environ, config))
+        source = InstructionSource(places, environ, config)
+        self.instructions = InstructionGate(places, source.loader, source.cache)
         self._places = places
         self._environ = environ
         self._config = config
@@ -49,6 +50,8 @@ class SystemPrompt:
         self._add_dirs = tuple(add_dirs)
         self._uses_notes = uses_notes(config, no_memory=no_memory)
         self.sections: dict[str, str] = {}
+        self.are_notes_off: Callable[[], bool] = lambda: False
+        """Whether the user wants none in this session; asked each time that the prompt is made."""
 
     def build(self, model: str, session_id: str) -> tuple[str, ...]:
         """The texts for one model and session; see `build_prompt`."""
@@ -77,12 +80,12 @@ class SystemPrompt:
 
     def _notes(self) -> str:
         """The notes as they are now. Where they cannot be read, the session goes on without."""
-        if not self._uses_notes or not has_notes(self._places, self._environ):
+        if not self._uses_notes or self.are_notes_off() or not has_notes(self._places, self._environ):
             return ""
         from mewcode.prompt.notes import framed
 
         try:
-            return framed(open_notes(self._places, self._environ).prompt_text())
+            return framed(prompt_notes(self._places, self._environ))
         except NoteError as error:
             _LOG.warning("no notes in the prompt: %s", error.message)
             return framed(f"({error.message})")

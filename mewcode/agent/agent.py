@@ -25,7 +25,7 @@ from mewcode.providers.retry import RetryPolicy
 
 __all__ = ["Agent", "Run"]  # who has an agent deals with its runs
 
-_STOPPED = "The user interrupted the turn here."
+STOPPED = "The user interrupted the turn here."
 
 
 class Agent:
@@ -44,15 +44,15 @@ class Agent:
         system: tuple[str, ...] = (),
         limits: Limits | None = None,
         retry: RetryPolicy | None = None,
-        prepare: Callable[[Emit], Awaitable[None]] | None = None,
+        prepare: Callable[[str, Emit], Awaitable[None]] | None = None,
         finish: Callable[[], None] | None = None,
         keeper: Keeper | None = None,
     ) -> None:
         """``find_model`` gives the facts, such as the price, of a model that was used before. ``prepare`` is
-        awaited at the start of each turn, before its message is added; what it raises ends the turn. It has
-        to set a model and a prompt where none is given here. ``finish`` is called at the end of each turn,
-        however it ended, and must not raise. ``keeper`` makes room in the model's window; without one the
-        conversation grows until the service refuses it."""
+        awaited with the user's words at the start of each turn, before its message is added; what it raises
+        ends the turn. It has to set a model and a prompt where none is given here. ``finish`` is called at
+        the end of each turn, however it ended, and must not raise. ``keeper`` makes room in the model's
+        window; without one the conversation grows until the service refuses it."""
         self.session_id = session_id
         self.provider = provider
         self.model = model or ModelInfo()
@@ -100,6 +100,11 @@ class Agent:
         """Says ``text`` to the model along with the next user message."""
         self._reminders.append(text)
 
+    @property
+    def reminders(self) -> tuple[str, ...]:
+        """What is to be said with the next user message, in order."""
+        return tuple(self._reminders)
+
     def take_back(self, text: str) -> bool:
         """Whether a reminder that was not said yet could be taken back."""
         if text not in self._reminders:
@@ -125,9 +130,7 @@ class Agent:
 
     def request(self, tool_choice: Literal["auto", "none"]) -> ModelRequest:
         """What the next step would send."""
-        return ModelRequest(
-            self.model, self.system, tuple(self.conversation.messages), self._specs, tool_choice
-        )
+        return ModelRequest(self.model, self.system, self.conversation.so_far(), self._specs, tool_choice)
 
     async def _turn(self, content: tuple[ContentBlock, ...], run: Run) -> None:
         """The work of a `Run`: one turn from its `TurnStarted` to its `TurnEnded`."""
@@ -149,7 +152,9 @@ class Agent:
         ending, exit_code, hint = Ending("error", ""), 1, ""
         try:
             if self._prepare is not None:
-                await self._prepare(run.emit)
+                await self._prepare(
+                    "".join(block.text for block in content if isinstance(block, Text)), run.emit
+                )
             self._add_prompt(content, run.emit)
             if run.stop_asked:
                 raise asyncio.CancelledError
@@ -158,7 +163,7 @@ class Agent:
         except MewCodeError as error:
             ending, exit_code, hint = Ending("error", "", error.message), error.exit_code, error.hint
         except asyncio.CancelledError:
-            self.conversation.remind(_STOPPED, run.emit)
+            self.conversation.remind(STOPPED, run.emit)
             ending, exit_code = Ending("interrupted", self._last_text()), 130
         except Exception as error:
             # The consumer must see an end whatever happened; the scope logs the trace.

@@ -21,7 +21,9 @@ from mewcode.infra.stoppable import Stop, in_stoppable_thread
 from mewcode.sessions.settings import SessionSettings
 
 if TYPE_CHECKING:
+    from mewcode.agent.noting import Noting
     from mewcode.agent.ports import SessionArchive
+    from mewcode.agent.recalling import Recalling
     from mewcode.agent.session import Session
     from mewcode.providers.catalog import ModelInfo
     from mewcode.providers.registry import Service
@@ -44,10 +46,11 @@ what tools gave is left out."""
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Seconds from the start until past sessions get their briefs and the upkeep is done, and until either is
-    looked at again. ``catalogue``: from the end of a turn until the catalogue of sessions is brought up to
-    date."""
+    """Seconds from the start until documents are indexed, past sessions get their briefs and the upkeep is
+    done, and until either of these two is looked at again. ``catalogue``: from the end of a turn until the
+    catalogue of sessions is brought up to date."""
 
+    index: float = 2.0
     briefs: float = 5.0
     upkeep: float = 10.0
     catalogue: float = 3.0
@@ -79,7 +82,8 @@ class _Past:
 class BackgroundWork:
     """Belongs to one session, which says what happens. None of the methods raises; none takes longer than to
     write a record. ``is_ours``: see `sessions.briefs`; ``small_model``: the one for side calls at a service,
-    None for the session's own."""
+    None for the session's own. ``make_noting`` and ``make_recalling``: None where notes are off;
+    ``index_documents`` begins to do so, and is None where there are none."""
 
     def __init__(
         self,
@@ -89,7 +93,16 @@ class BackgroundWork:
         small_model: Callable[[Service], ModelInfo | None],
         waits: Waits | None = None,
         clock: Callable[[], float] = time.time,
+        make_noting: Callable[[], Noting] | None = None,
+        index_documents: Callable[[], asyncio.Task[Any]] | None = None,
+        make_recalling: Callable[[], Recalling | None] | None = None,
     ) -> None:
+        self._make_recalling = make_recalling
+        self._recalling: Recalling | None = None
+        self._index_documents = index_documents
+        self._make_noting = make_noting
+        self._noting: Noting | None = None
+        self._entered: tuple[LoadedSession, bool] | None = None
         self._settings = settings
         self._dir = sessions_dir
         self._is_ours = is_ours
@@ -102,17 +115,43 @@ class BackgroundWork:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._quickest = float("inf")
 
-    def attend(self, session: Session) -> None:
+    @property
+    def noting(self) -> Noting | None:
+        """Takes notes of the same session, and is told what happens in it; None where notes are off. Made
+        when it is first asked for: a run without a terminal needs none."""
+        if self._noting is None and self._make_noting is not None:
+            self._noting = self._make_noting()
+            if self._entered is not None:
+                self._noting.entered(*self._entered)
+                self._entered = None
+        return self._noting
+
+    @property
+    def recalling(self) -> Recalling | None:
+        """Reminds of notes in the same session; None where they are off, and as long as there are none."""
+        if self._recalling is None and self._make_recalling is not None:
+            self._recalling = self._make_recalling()
+        return self._recalling
+
+    def attend(self, session: Session, refresh: Callable[[], object] = lambda: None) -> None:
         """A person is there: from now on models are asked for titles and briefs, and the archive is kept in
-        order. Called once, by a front end, in the event loop."""
+        order. Called once, by a front end, in the event loop; ``refresh`` shows anew what is under way."""
         self._attended = True
         if self._settings.briefs:
             self._later("briefs", self._waits.briefs, session, self._brief_past)
         if self._settings.prune:
             self._later("upkeep", self._waits.upkeep, session, self._keep_up)
+        if self._index_documents is not None:
+            self._later("index", self._waits.index, session, partial(self._begin_index, refresh))
+        if (recalling := self.recalling) is not None:
+            recalling.attend(session)
 
-    def entered(self, loaded: LoadedSession) -> None:
-        """The session goes on with this conversation."""
+    def entered(self, loaded: LoadedSession, *, is_fork: bool = False) -> None:
+        """The session goes on with this conversation, or with ``is_fork`` with a copy of it."""
+        if self._noting is not None:
+            self._noting.entered(loaded, is_fork)
+        else:
+            self._entered = loaded, is_fork
         in_memory = _turns_in(loaded.messages)
         before = max(0, loaded.turns - in_memory)
         titled = bool(loaded.title) or "title" in loaded.unknown  # in what was not read it may have one
@@ -122,13 +161,19 @@ class BackgroundWork:
         """The model for what is asked beside the conversation."""
         return self._small_model(session.service) or session.model
 
-    def summed_up(self, turns: int) -> None:
-        """So many of the user's messages are in memory no longer."""
-        self._here.turns += turns
+    def summed_up(self, session: Session, before: Sequence[Message], begun: Sequence[Message]) -> None:
+        """The conversation was ``before`` and begins anew with ``begun``."""
+        self._here.turns += _turns_in(before) - _turns_in(begun)
+        if self._noting is not None:
+            self._noting.summed_up(session, before, begun)
 
     def turn_ended(self, session: Session) -> None:
         """Called at the end of each turn."""
         self._here.new += 1
+        if self._noting is not None:
+            self._noting.turn_ended(session)
+        if self._attended and self._recalling is not None:
+            self._recalling.turn_ended(session)
         if self._attended:
             self._catalogue_soon(session)
         if not (self._attended and self._settings.titles) or self._here.titled:
@@ -142,6 +187,8 @@ class BackgroundWork:
     def left(self, session: Session, folder: Path) -> None:
         """The session has let go of the conversation in ``folder``, which is closed, and goes on with
         another; its messages are still at hand."""
+        if self._noting is not None:
+            self._noting.left(session, folder)
         here, self._here = self._here, _Here()
         messages = tuple(session.agent.conversation.messages)
         if self._wants_brief(here, messages):
@@ -152,9 +199,13 @@ class BackgroundWork:
     def ending(self, session: Session) -> None:
         """The session ends: what it need not wait for is stopped. A model is asked for a brief only where one
         has answered within the time that there is."""
+        if self._noting is not None:
+            self._noting.ending()
+        if self._recalling is not None:
+            self._recalling.ending(session)
         for timer in self._timers.values():
             timer.cancel()
-        for name in ("briefs", "upkeep", "catalogue"):
+        for name in ("briefs", "upkeep", "catalogue", "index"):
             if name in self._tasks:
                 self._tasks[name].cancel()
         messages = tuple(session.agent.conversation.messages)
@@ -164,6 +215,8 @@ class BackgroundWork:
 
     def ended(self, session: Session) -> None:
         """All tasks have ended, and the archive is closed."""
+        if self._noting is not None:
+            self._noting.ended(session)
         messages = tuple(session.agent.conversation.messages)
         if self._wants_brief(self._here, messages):
             self._keep_plain(session.archive.folder, self._here, messages)
@@ -203,6 +256,12 @@ class BackgroundWork:
 
         places = session.around.places
         await in_stoppable_thread("catalogue", lambda stop: update(places, stop))
+
+    def _begin_index(self, refresh: Callable[[], object], _session: Session) -> None:
+        assert self._index_documents is not None
+        self._tasks["index"] = task = self._index_documents()
+        task.add_done_callback(lambda _: refresh())
+        refresh()
 
     def _keep_up(self, session: Session) -> None:
         self._start("upkeep", session, self._upkeep(session))

@@ -19,7 +19,7 @@ from mewcode.agent.ports import Emit, Past
 from mewcode.agent.preparing import Ahead
 from mewcode.agent.reading_again import MOST_FILES, MOST_TOKENS, ReadAgain, read_again
 from mewcode.agent.summarising import Spending, Summarizer, Written
-from mewcode.context.keep import Kept, is_prompt, keep
+from mewcode.context.keep import Kept, keep
 from mewcode.context.summary import render
 from mewcode.context.thresholds import Room, Thresholds
 from mewcode.core.events import (
@@ -233,7 +233,7 @@ class Compaction:
             session.tools.session.reads.take_over(made.again.reads)
         for record in reads_records(session.tools.session.reads.export(), ts=time.time()):
             archive.append_record(record)
-        session.work.summed_up(sum(map(is_prompt, before)) - sum(map(is_prompt, begun)))
+        session.work.summed_up(session, before, begun)
         self._ahead.drop()
         agent.system = ()
 

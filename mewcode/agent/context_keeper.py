@@ -154,7 +154,7 @@ class ContextKeeper:
             compactor.stop()
 
     def measure(self) -> Parts:
-        """See `Session.measure`."""
+        """What fills the model's window; makes no request. Takes time in proportion to the messages."""
         from mewcode.context.parts import measure
 
         agent, used = self._session.agent, self.used
@@ -186,6 +186,8 @@ class ContextKeeper:
 
     async def answer(self, make: Callable[[], ModelRequest], send: Send, emit: Emit) -> Answer:
         """See `agent.ports.Keeper`."""
+        if (recalling := self._session.work.recalling) is not None:
+            await recalling.before_request(self._session, emit)
         await self.before_request(emit)
         try:
             message, reason = await self._send(make, send)

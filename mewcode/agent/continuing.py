@@ -9,18 +9,19 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Protocol, TypedDict, TypeVar, Unpack
 
 import msgspec
 
 from mewcode.agent.conversation import Conversation
 from mewcode.agent.fit import SUMMARY_ID
 from mewcode.agent.pause import Pause
-from mewcode.agent.ports import Compactor, Past, SessionArchive
+from mewcode.agent.ports import Compactor, Emit, Past, SessionArchive
 from mewcode.agent.surroundings import Surroundings
 from mewcode.context.thresholds import Thresholds
 from mewcode.core.access import Mode
 from mewcode.core.errors import SessionBusy
+from mewcode.core.events import Notice
 from mewcode.core.message import Image, Message, ToolResult
 from mewcode.core.outcome import TodoItem
 from mewcode.providers.catalog import ModelInfo
@@ -29,6 +30,9 @@ from mewcode.sessions.reader import LoadedSession
 from mewcode.sessions.record import Totals
 from mewcode.sessions.settings import SessionSettings
 from mewcode.tools.todo import TodoArgs, TodoTool
+
+if TYPE_CHECKING:
+    from mewcode.agent.agent import Agent
 
 T = TypeVar("T")
 
@@ -201,7 +205,7 @@ class Resumption:
                 compacted = await compactor.compact(messages, budget, self._past)
                 if tuple(conversation.messages) == messages:  # it was not gone back in meanwhile
                     self.left_out = _left_out(messages, compacted, self._past)
-                    conversation.messages[:] = compacted
+                    conversation.shorten(compacted)
             self._fits = True
 
     @property
@@ -214,9 +218,12 @@ class Resumption:
         words, self.left_out = self.left_out, ""
         return words
 
-    async def reminder(self) -> str:
-        """What the model should know of a long pause; empty where there was none."""
-        return "" if self._pause is None else await self._pause.reminder()
+    async def tell(self, agent: Agent, emit: Emit) -> None:
+        """Tells the user what was left out, and the model, with the next message, of a long pause."""
+        if words := self.take_left_out():
+            emit(Notice("info", words))
+        if self._pause is not None and (reminder := await self._pause.reminder()):
+            agent.remind(reminder)
 
 
 def _left_out(before: Sequence[Message], after: Sequence[Message], past: Past) -> str:

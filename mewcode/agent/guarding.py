@@ -1,6 +1,6 @@
 """Before an action: what notes and instructions forbid or demand is held against a call that was not denied.
 
-The rules are read in the background when a turn begins, while the model answers. What cannot be read guards
+The rules are read in the background of each turn, while the model answers. What cannot be read guards
 nothing, and the log says so: a note is a reminder, the permissions are the fence.
 """
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("mewcode.memory")
 _MOST_DONE = 200
 """Commands that are kept in mind as what was run before."""
+_LATER = 0.3
+"""Seconds after a turn's beginning at which the rules are read: then its first request is on its way."""
 _SOURCE = re.compile(r"^Source: (.+?) \([^()\n]*\)$", re.MULTILINE)
 
 Texts = Callable[[], Iterable[tuple[str, str]]]
@@ -44,11 +46,21 @@ class Guard:
         self._rules: tuple[GuardRule, ...] = ()
         self._seen: tuple[tuple[str, str], ...] = ()
         self._reading: asyncio.Future[None] | None = None
+        self._due: asyncio.TimerHandle | None = None
         self._done: list[Step] = []
         self._waived: set[tuple[str, tuple[Access, ...]]] = set()
 
     def begin_turn(self) -> None:
-        """Reads the rules anew, in a thread. Called in the event loop, where each turn begins."""
+        """Has the rules read anew, in a thread, when the first call is weighed or somewhat sooner. Called in
+        the event loop, where each turn begins."""
+        if self._due is not None:
+            self._due.cancel()
+        self._due = asyncio.get_running_loop().call_later(_LATER, self._begin)
+
+    def _begin(self) -> None:
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
         if self._reading is None or self._reading.done():
             self._reading = asyncio.get_running_loop().run_in_executor(None, self._read)
 
@@ -59,12 +71,14 @@ class Guard:
             return verdict
         if not any(isinstance(access, CommandAccess | FetchAccess | WriteAccess) for access in accesses):
             return verdict
+        if self._due is not None:
+            self._begin()
         if self._reading is not None:
             await self._reading
         broken = self._broken(accesses)
         if not broken:
             return verdict
-        said = "; ".join(f"{rule.source} says: {rule.said}" for rule in broken[:3])
+        said = "; ".join(map(_in_words, broken[:3]))
         if self._policy.mode == "dont-ask":
             return Verdict("deny", said)
         reason = f"{said}; {verdict.reason}" if verdict.decision == "ask" and verdict.reason else said
@@ -120,6 +134,11 @@ class Guard:
 
         found = {rule.said: rule for source, text in texts for rule in rules_in(text, source)}
         self._seen, self._rules = texts, tuple(found.values())
+
+
+def _in_words(rule: GuardRule) -> str:
+    """Many a note is named by all that it says."""
+    return rule.source if rule.said in rule.source else f"{rule.source} says: {rule.said}"
 
 
 def note_texts(entries: Iterable[Entry]) -> list[tuple[str, str]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from mewcode.core.access import Access, Mode, Verdict
 from mewcode.core.events import AgentEvent, ApprovalAnswer, ApprovalRequest, Question
@@ -13,6 +13,13 @@ from mewcode.core.message import Message
 from mewcode.core.stream import StopReason
 from mewcode.providers.base import ModelRequest
 from mewcode.sessions.record import Totals
+
+if TYPE_CHECKING:
+    from mewcode.infra.stoppable import Stop
+    from mewcode.memory.budget import Budget
+    from mewcode.memory.entry import Entry
+    from mewcode.memory.recall.engine import Engine
+    from mewcode.memory.store import NoteStore
 
 Emit = Callable[[AgentEvent], None]
 Answer = tuple[Message, StopReason]
@@ -166,7 +173,10 @@ class Person(Protocol):
 
 
 class NoteTaker(Protocol):
-    """Keeps what the user wants noted."""
+    """The notes, as a session works with them. ``is_off``: the user wants none in this session; then nothing
+    is read or written."""
+
+    is_off: bool
 
     def guess(self, text: str) -> tuple[str, bool]:
         """Called with the words that the user typed: the value of one of `kinds` that they most likely are,
@@ -180,6 +190,45 @@ class NoteTaker(Protocol):
     def take(self, text: str, kind: str) -> tuple[str, str]:
         """Called in a thread of its own: keeps the words. Returns what the user is told, and what the model
         is told with the next message, empty for nothing. Raises `NoteError`."""
+        ...
+
+    def store(self) -> NoteStore:
+        """Called in a thread of its own: the notes themselves, for what the user asks of them. Raises
+        `NoteError` where notes are off in this session."""
+        ...
+
+    def budget(self) -> Budget:
+        """What may be spent in a day on keeping notes. Reads nothing yet."""
+        ...
+
+
+class RecallIndex(Protocol):
+    """What a session may be reminded of: its notes, and what was said in the workspace before. All but
+    `has_notes` is called in threads of their own, and may be called in several at once."""
+
+    def has_notes(self) -> bool:
+        """Whether there may be notes at all; where there are none, nothing is loaded. Takes microseconds."""
+        ...
+
+    def store(self) -> NoteStore:
+        """The notes."""
+        ...
+
+    def engine(self) -> Engine:
+        """The one of this session, which it makes when it is first asked for."""
+        ...
+
+    def refresh_notes(self, entries: Iterable[Entry], stop: Stop) -> bool:
+        """Makes these the notes that are found; whether all of them are known then."""
+        ...
+
+    def refresh(self, stop: Stop) -> bool:
+        """Brings all that is found up to date, which may take minutes; whether all is known then. Raises
+        `NoteError`."""
+        ...
+
+    def close(self) -> None:
+        """Nothing is found from here on. May wait for a writer, some tenths of a second."""
         ...
 
 

@@ -171,13 +171,13 @@ async def _go(
     """The way back: the index is told first, so that whatever happens can be undone; then the files; the
     conversation last, in one step."""
     _check_between_turns(session)
-    checkpoints, messages = session.safekeeping.checkpoints, session.agent.conversation.messages
+    checkpoints, conversation = session.safekeeping.checkpoints, session.agent.conversation
     entry = Entry(
         0,
         "rewind",
         turn=new_id(),
         kept=kept,
-        last=session.agent.conversation.turn,
+        last=conversation.turn,
         at=at,
         head=session.archive.head,
         conversation=way is not None,
@@ -194,7 +194,7 @@ async def _go(
 
     async with session.agent.at_rest():
         done, notes = await asyncio.to_thread(restore)
-        before = tuple(messages)
+        before = tuple(conversation.messages)
         if way is not None:
             await _move(session, way)
             session.safekeeping.left = entry.turn, before
@@ -202,7 +202,7 @@ async def _go(
         notes.append(f"It can be undone only while this session is open: {checkpoints.kept.log.failing}.")
     return RewindReport(
         conversation=way is not None,
-        messages=len(before) - len(messages),
+        messages=len(before) - len(conversation.messages),
         restored=done.restored,
         conflicts=done.conflicts,
         failed=done.failed,
@@ -214,18 +214,21 @@ async def _move(session: Session, way: _Way) -> None:
     """Takes the conversation to where ``way`` leads."""
     agent, archive, head = session.agent, session.archive, session.archive.head
     archive.rewind(way.to)
-    messages = way.messages
+    messages, loaded = way.messages, None
     if messages is None:
         archive.flush()
         try:
-            messages = (await asyncio.to_thread(load_session, archive.folder)).messages
+            loaded = await asyncio.to_thread(load_session, archive.folder)
         except SessionError:
             archive.rewind(head)
             raise
-        messages = repair_messages(messages)[0]
+        messages = repair_messages(loaded.messages)[0]
     kept = {message.id for message in messages}
-    _forget_reads(session, [message for message in agent.conversation.messages if message.id not in kept])
+    cut = [message for message in agent.conversation.messages if message.id not in kept]
+    _forget_reads(session, cut)
     agent.conversation.go_back(messages)
+    if session.noting is not None:
+        session.noting.went_back(cut, loaded)
     session.tools.session.todos[:] = restored_todos(messages)
     tell_again(agent, session.mode)
     if way.fit:

@@ -37,7 +37,7 @@ from mewcode.agent.surroundings import Surroundings
 from mewcode.agent.tool_runner import ToolRunner
 from mewcode.core.access import Mode
 from mewcode.core.errors import MewCodeError, SessionError
-from mewcode.core.events import CompactReport, Notice
+from mewcode.core.events import CompactReport
 from mewcode.core.message import Image, Message, Usage
 from mewcode.infra.supervisor import TaskScope
 from mewcode.providers.base import Provider
@@ -49,7 +49,7 @@ from mewcode.sessions.settings import SessionSettings
 from mewcode.tools.read_table import ReadTable
 
 if TYPE_CHECKING:
-    from mewcode.context.parts import Parts
+    from mewcode.agent.noting import Noting
 
 _LOG = logging.getLogger("mewcode.session")
 
@@ -182,6 +182,11 @@ class Session:
         return self.agent.model
 
     @property
+    def noting(self) -> Noting | None:
+        """See `BackgroundWork.noting`."""
+        return self.work.noting
+
+    @property
     def mode(self) -> Mode:
         return self.policy.mode
 
@@ -196,16 +201,15 @@ class Session:
         if self.resumption is not None and fits:
             await self.keeper.fit(self.resumption, emit)
 
-    async def _before_turn(self, emit: Emit) -> None:
+    async def _before_turn(self, said: str, emit: Emit) -> None:
+        if (recalling := self.work.recalling) is not None:
+            recalling.turn_begins(self, said)
         await self.prepare(emit)
-        await self.news.tell(self.agent)
-        if self.resumption is None:
-            return
+        self.tools.begin_turn()
+        await self.news.tell(self.agent, said)
         resumption, self.resumption = self.resumption, None
-        if resumption.left_out:
-            emit(Notice("info", resumption.left_out))
-        if reminder := await resumption.reminder():
-            self.agent.remind(reminder)
+        if resumption is not None:
+            await resumption.tell(self.agent, emit)
 
     def _after_turn(self) -> None:
         """Keeps what the model has read in this turn, so that a continued session knows it."""
@@ -343,7 +347,7 @@ class Session:
         """Makes the session what it was when it was left."""
         loaded = opened.loaded
         self.archive, self.resumed = opened.archive, Resumed.of(opened)
-        self.work.entered(loaded)
+        self.work.entered(loaded, is_fork=self.archive.id != loaded.id)
         if opened.service is not None and opened.service != self.service:
             self.in_use.turn_to(opened.service)
         self.policy.mode = opened.mode
@@ -362,10 +366,6 @@ class Session:
     def context_tokens(self) -> int:
         """Tokens of the next request, as far as is known; 0 before the first. Takes microseconds."""
         return self.keeper.used if self.agent.conversation.messages else 0
-
-    def measure(self) -> Parts:
-        """What fills the model's window; makes no request. Takes time in proportion to the messages."""
-        return self.keeper.measure()
 
     async def compact(self, keep: str, emit: Emit) -> CompactReport:
         """See `ContextKeeper.compact`."""

@@ -12,10 +12,9 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mewcode.agent.conversation import Conversation, new_message
-from mewcode.agent.guarding import Guard
 from mewcode.agent.offload import StepRoom, put_aside
 from mewcode.agent.ports import Emit, Person, Policy, RuleKeeper
 from mewcode.core.access import Access, ReadAccess, Verdict, WriteAccess
@@ -36,6 +35,9 @@ from mewcode.core.outcome import TextView, ToolOutcome, View
 from mewcode.infra.supervisor import TaskScope
 from mewcode.tools.base import AnyTool, ToolContext, ToolSession
 from mewcode.tools.registry import Registry, decode_args
+
+if TYPE_CHECKING:
+    from mewcode.agent.guarding import Guard
 
 _LOG = logging.getLogger("mewcode.tools")
 
@@ -79,9 +81,17 @@ class ToolRunner:
         self.person = person
         self._rules = rules
         self.guard: Guard | None = None
+        self.make_guard: Callable[[], Guard | None] | None = None
         self.watch: Watch | None = None
         self.touched: Touched | None = None
         self._one_question = asyncio.Lock()
+
+    def begin_turn(self) -> None:
+        """Called where each turn begins. Makes the guard once there is something to guard by."""
+        if self.guard is None and self.make_guard is not None:
+            self.guard = self.make_guard()
+        if self.guard is not None:
+            self.guard.begin_turn()
 
     async def run(self, calls: Sequence[ToolCall], conversation: Conversation, emit: Emit) -> ToolStep:
         """Runs the calls of one answer; read-only neighbours overlap, others go one by one in order."""

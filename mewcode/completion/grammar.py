@@ -15,7 +15,7 @@ Kind = Literal[
 # Arguments with a meaning that argparse does not know.
 _KINDS: dict[str, Kind] = {
     "cwd": "folder", "add_dirs": "folder", "config_file": "file", "resume": "sessions",
-    "provider": "providers", "model": "models",
+    "provider": "providers", "model": "models", "dataset": "file",
 }  # fmt: skip
 
 # What stands behind the words of a command: one value, or any number.
@@ -29,8 +29,10 @@ _BEHIND: dict[str, dict[str, tuple[Kind, bool]]] = {
     },
     "memory": {
         "show": ("notes", _ONE), "edit": ("notes", _ONE), "path": ("notes", _ONE),
-        "forget": ("notes", _MANY),
+        "forget": ("notes", _MANY), "pin": ("notes", _MANY), "unpin": ("notes", _MANY),
+        "move": ("notes", _ONE), "why": ("sessions", _ONE),
     },
+    "knowledge": {"add": ("file", _MANY), "remove": ("file", _MANY)},
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from mewcode.config.key_path import KeyPath
+from mewcode.config.layers import JOINED
 from mewcode.config.load import LoadedConfig
 from mewcode.config.schema import Settings
 
@@ -25,8 +26,8 @@ def describe(loaded: LoadedConfig) -> list[tuple[str, Any, str]]:
     rows = []
     for path, value in _leaves(values, ()):
         key = ".".join(path)
-        # Rules have an origin each; every other value has one of its own or is the default.
-        origin = config.origin(key) if path[0] == "permissions" else config.origins.get(path, "default")
+        # What is joined has an origin each; every other value has one of its own or is the default.
+        origin = config.origin(key) if path in JOINED else config.origins.get(path, "default")
         rows.append((key, _shown(path, value), origin))
     return sorted(rows, key=lambda row: row[0])
 

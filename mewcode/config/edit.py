@@ -1,17 +1,18 @@
-"""Adds a permission rule to a YAML config file and leaves every other byte as the user wrote it.
+"""Adds to a list of a YAML config file, or takes from it, and leaves every other byte as the user wrote it.
 
-The rule is inserted as text at a place found by the tree's marks; the new text is read again and must say
-exactly what the old one said plus the rule. Where it does not, nothing is written.
+An item is inserted as text at a place found by the tree's marks; the new text is read again and must say
+exactly what the old one said plus the item. Where it does not, nothing is written. So it is with removing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mewcode.config.layers import LOCAL_FILE
 from mewcode.config.yaml_file import YamlText, read_bounded
-from mewcode.config.yaml_insert import after, child, into_flow, is_empty, quoted, replace_file, says
+from mewcode.config.yaml_insert import after, child, into_flow, is_empty, quoted, removal, replace_file, says
 from mewcode.core.errors import ConfigError
 from mewcode.infra.paths import Places
 
@@ -22,6 +23,7 @@ RuleKind = Literal["allow", "ask", "deny"]
 
 _BOM = b"\xef\xbb\xbf"
 _INDENT = "  "
+_WHAT = {"permissions": "the rule", "knowledge": "the path"}
 
 
 def add_rule(path: Path, kind: RuleKind, rule: str) -> bool:
@@ -49,9 +51,22 @@ def add_rule(path: Path, kind: RuleKind, rule: str) -> bool:
 def remember_project_rule(places: Places, trust: TrustStore, rule: str) -> str:
     """Keeps "always allow this in this project" in the project's ``config.local.yaml``.
 
-    Returns an empty string, or why the rule could not be kept (it then holds for the session only). Refused
-    where the folder is not trusted and its local file holds what MewCode did not write: keeping the rule
-    there would vouch for the rest of the file. Raises nothing that a disk or a file can cause.
+    Returns an empty string, or why the rule could not be kept (it then holds for the session only). Raises
+    nothing that a disk or a file can cause.
+    """
+    try:
+        change_local(places, trust, lambda old, shown: with_rule(old, "allow", rule, shown))
+    except ConfigError as error:
+        return f"{error.message}. The rule holds for this session. {error.hint}".rstrip()
+    return ""
+
+
+def change_local(places: Places, trust: TrustStore, change: Callable[[bytes, str], bytes]) -> bool:
+    """Changes the project's ``config.local.yaml``, made where there is none; whether it changed. ``change``
+    is given the bytes and the file's name, and gives the new bytes.
+
+    Raises ConfigError where that cannot be done, also where the folder is not trusted and the file holds what
+    MewCode did not write: a change there would vouch for the rest of the file.
     """
     from mewcode.config.file_lock import locked
     from mewcode.config.trust import content_hash, is_own_folder
@@ -61,44 +76,91 @@ def remember_project_rule(places: Places, trust: TrustStore, rule: str) -> str:
     try:
         folder = project_dir(places).resolve()
         if path.is_symlink() or not (is_own_folder(places) or folder.is_relative_to(places.root.resolve())):
-            return f"{path} is a link to elsewhere: the rule holds for this session."
+            raise ConfigError(f"{path} is a link to elsewhere")
         with locked(path.with_name(path.name + ".lock")):
             old = read_bounded(path, str(path))
             ours = old is None or trust.was_made(places.root, path, old)
             if not (ours or is_own_folder(places) or trust.is_trusted(places.root)):
-                return f"{path} is not trusted yet: the rule holds for this session."
-            new = with_rule(old or b"", "allow", rule, str(path))
-            if new != old:
+                raise ConfigError(f"{path} is not trusted yet", "Look at it, then start with --trust.")
+            data = old or b""
+            new = change(data, str(path))
+            if new != data:
                 replace_file(path, new)
-            if ours:
-                trust.record_made(places.root, path, content_hash(new))
+                if ours:
+                    trust.record_made(places.root, path, content_hash(new))
+            return new != data
     except OSError as error:
-        return f"{path} cannot be written ({error.strerror}): the rule holds for this session."
-    except ConfigError as error:
-        return f"{error.message}. The rule holds for this session. {error.hint}".rstrip()
-    return ""
+        raise ConfigError(f"{path} cannot be written ({error.strerror})") from error
 
 
 def with_rule(data: bytes, kind: RuleKind, rule: str, shown: str) -> bytes:
     """The file's bytes with the rule added; the same bytes where it stands there. Raises ConfigError."""
-    from mewcode.config.check import check_values
+    return with_item(data, ("permissions", kind), rule, shown)
 
-    old = YamlText(data, shown)
-    check_values(old.values, old.where)
-    permissions = old.values.get("permissions") or {}
-    rules = permissions.get(kind) or []
-    if rule in rules:
+
+def with_item(data: bytes, key: tuple[str, str], item: str, shown: str) -> bytes:
+    """The file's bytes with ``item`` added to the list of a section; the same bytes where it stands there.
+    Raises ConfigError where the file is wrong, or only a person can add to it: the hint gives the line."""
+    old = _checked(data, shown)
+    section, name = key
+    items = _items(old, key)
+    if item in items:
         return data
-    expected = {**old.values, "permissions": {**permissions, kind: [*rules, rule]}}
-    place, inserted = _insertion(old, ("permissions", kind), quoted(rule))
+    expected = {**old.values, section: {**(old.values.get(section) or {}), name: [*items, item]}}
+    place, inserted = _insertion(old, key, quoted(item))
     text = old.text[:place] + inserted + old.text[place:]
     if not says(text, expected):
         raise ConfigError(
-            "the rule cannot be added without touching what you wrote",
-            f"Add this line to permissions.{kind} by hand: - {quoted(rule)}",
+            f"{_WHAT[section]} cannot be added without touching what you wrote",
+            f"Add this line to {section}.{name} by hand: - {quoted(item)}",
             shown,
         )
     return (_BOM if data.startswith(_BOM) else b"") + text.encode()
+
+
+def without_item(data: bytes, key: tuple[str, str], item: str, shown: str) -> bytes:
+    """The file's bytes without ``item`` in the list of a section, and without the comment on its line; the
+    same bytes where it does not stand there. Raises ConfigError, see `with_item`."""
+    old = _checked(data, shown)
+    section, name = key
+    items = _items(old, key)
+    if item not in items:
+        return data
+    kept = [other for other in items if other != item]
+    text = _without(old.text, key, [place for place, other in enumerate(items) if other == item])
+    # A block list without items is an empty key.
+    choices = (kept, None) if not kept else (kept,)
+    if not any(says(text, {**old.values, section: {**old.values[section], name: left}}) for left in choices):
+        raise ConfigError(
+            f"{_WHAT[section]} cannot be removed without touching what else you wrote",
+            f"Remove it from {section}.{name} by hand: {quoted(item)}",
+            shown,
+        )
+    return (_BOM if data.startswith(_BOM) else b"") + text.encode()
+
+
+def _without(text: str, key: tuple[str, str], places: list[int]) -> str:
+    """The text without these items, as far as one can go after the other."""
+    try:
+        for place in reversed(places):
+            start, stop = removal(YamlText(text.encode(), "").root, key, place, text)
+            text = text[:start] + text[stop:]
+    except ConfigError:  # what is left is no YAML: another place means the item that went
+        return text
+    return text
+
+
+def _checked(data: bytes, shown: str) -> YamlText:
+    from mewcode.config.check import check_values
+
+    found = YamlText(data, shown)
+    check_values(found.values, found.where)
+    return found
+
+
+def _items(text: YamlText, key: tuple[str, str]) -> list[str]:
+    section: dict[str, list[str] | None] = text.values.get(key[0]) or {}
+    return section.get(key[1]) or []
 
 
 def _insertion(old: YamlText, keys: tuple[str, ...], rule: str) -> tuple[int, str]:

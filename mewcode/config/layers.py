@@ -2,8 +2,8 @@
 
     defaults < user < project < local < extra (--config FILE) < environment < flags
 
-A later layer's value wins, mappings merge key by key, and the lists of permission rules are joined: a denial
-at any level stays in force.
+A later layer's value wins, mappings merge key by key. The lists of permission rules are joined, so that a
+denial at any level stays in force, and so are the paths of documents.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ LayerName = Literal["user", "project", "local", "extra", "environment", "flags"]
 CONFIG_FILE = "config.yaml"
 LOCAL_FILE = "config.local.yaml"
 RULE_KINDS = ("allow", "ask", "deny")
+JOINED: tuple[KeyPath, ...] = (*(("permissions", kind) for kind in RULE_KINDS), ("knowledge", "paths"))
+"""The lists of which each layer adds to those below."""
 
 _LABELS: dict[LayerName, str] = {
     "user": "user config",
@@ -142,11 +144,11 @@ def merge_layer(
                 origins.pop(here, None)
                 old = {}
             merged[key] = merge_layer(old, origins, layer, here)
-        elif path == ("permissions",) and key in RULE_KINDS:
-            rules = list(old or ())
+        elif here in JOINED:
+            below = list(old or ())
             for place in range(len(item)):
-                origins[(*here, str(len(rules) + place))] = layer.origin((*here, str(place)))
-            merged[key] = rules + list(item)
+                origins[(*here, str(len(below) + place))] = layer.origin((*here, str(place)))
+            merged[key] = below + list(item)
         else:
             _forget(origins, old, here)
             origins[here] = layer.origin(here)

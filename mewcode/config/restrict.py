@@ -28,6 +28,7 @@ _NEEDS_TRUST = {
     "provider": "it says where requests go",
     "sessions": "it says which sessions are kept",
     "system_prompt": "it says what the model is told",
+    "knowledge": "it says which files are read and sent to the model",
 }
 _ALLOW = "it allows tools without asking"
 _MODE = "it loosens what is asked"

@@ -54,7 +54,8 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a model can do, over what the catalogue says; None keeps the catalogue's word.
 
-    ``context_window`` and ``max_output`` in tokens; ``temperature``: whether the model takes one.
+    ``context_window`` and ``max_output`` in tokens; ``temperature``: whether the model takes one;
+    ``schema``: whether its service holds answers to a JSON schema.
     """
 
     context_window: Count | None = None
@@ -63,6 +64,7 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     thinking: bool | None = None
     price: Price | None = None
     temperature: bool | None = None
+    schema: bool | None = None
 
 
 class PermissionConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -103,12 +105,23 @@ class InstructionsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 class MemoryConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``enabled``: notes are read and written at all. ``daily_token_limit``: tokens a day that may be spent
     on keeping them, 0 for none; ``model``: the model that is asked then, in place of ``small_model``.
-    ``max_notes``: how many a level keeps in force."""
+    ``max_notes``: how many a level keeps in force. ``guard``: an action that notes or instructions speak
+    against is asked about first. ``selector``: whether a model chooses notes beside each turn, or what is
+    found without one suffices; by default one does where one is named here or as ``small_model``."""
 
     enabled: bool = True
     daily_token_limit: Tokens = 200_000
     max_notes: Count = 1_000
     model: Name | None = None
+    guard: bool = True
+    selector: Literal["model", "local"] | None = None
+
+
+class KnowledgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``paths``: files and folders that are searched as documents, those of all levels together. ``~`` is the
+    user's home; a relative one counts from the workspace's root."""
+
+    paths: list[Name] = []
 
 
 class SystemPromptConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -134,7 +147,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     sessions: dict[str, Any] = {}
     instructions: InstructionsConfig = InstructionsConfig()
     system_prompt: SystemPromptConfig = SystemPromptConfig()
-    knowledge: dict[str, Any] = {}
+    knowledge: KnowledgeConfig = KnowledgeConfig()
     sandbox: dict[str, Any] = {}
     hooks: dict[str, Any] = {}
     ui: UiConfig = UiConfig()

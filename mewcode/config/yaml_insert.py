@@ -1,4 +1,5 @@
-"""Where text goes in a YAML file, by the marks of its tree: what is not inserted stays as it was written."""
+"""Where text goes in a YAML file, and what goes from it, by the marks of its tree: all else stays as it was
+written."""
 
 from __future__ import annotations
 
@@ -53,6 +54,24 @@ def end(node: Any) -> int:
         return end(node.value[-1])
     index: int = node.end_mark.index
     return index
+
+
+def removal(root: Any, keys: tuple[str, ...], place: int, text: str) -> tuple[int, int]:
+    """From where to where the text of a list's item goes, with its comma, or with its line; nothing where it
+    shares its line with what stays. ``keys`` lead to the list."""
+    node = root
+    for key in keys:
+        node = (child(node, key) or (None, None))[1]
+    start, stop = node.value[place].start_mark.index, end(node.value[place])
+    if node.flow_style:
+        if place:
+            return end(node.value[place - 1]), stop
+        return start, node.value[1].start_mark.index if len(node.value) > 1 else stop
+    begin = text.rfind("\n", 0, start) + 1
+    if text[begin:start].strip() != "-":
+        return start, start
+    newline = text.find("\n", max(start, stop - 1))
+    return begin, newline + 1 if newline >= 0 else len(text)
 
 
 def quoted(rule: str) -> str:

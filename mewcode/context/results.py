@@ -14,7 +14,9 @@ from mewcode.core.message import Message, Text, ToolCall, ToolResult, text_of
 from mewcode.infra.terminal_text import safe_line
 
 READING = frozenset({"read_file"})
-SEARCHING = frozenset({"grep", "glob", "list_dir", "web_search", "search_history", "search_notes"})
+SEARCHING = frozenset({
+    "grep", "glob", "list_dir", "web_search", "search_docs", "search_history", "read_history", "search_notes",
+})  # fmt: skip
 COMMANDS = frozenset({"bash", "bash_output"})
 _NEWS = "bash_output"
 """Gives what came since the last look: another call of it does not give the same."""

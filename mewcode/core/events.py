@@ -17,9 +17,9 @@
 
 Read-only calls of one step overlap: their events interleave, told apart by ``call_id``. Each ToolStarted has
 one ToolEnded. `MessageAdded` comes after the message is in the archive; for a message of the user's (the
-prompt, a reminder, what was said meanwhile) it may come anywhere but within an answer. Each CompactionStarted
-has one Compacted or CompactionFailed, also where the user stopped it. What a compaction leaves has no
-MessageAdded: it was said before. Between turns, `/compact` gives the same events by themselves.
+prompt, a reminder, recalled notes, what was said meanwhile) it may come anywhere but within an answer. Each
+CompactionStarted has one Compacted or CompactionFailed, also where the user stopped it. What a compaction
+leaves has no MessageAdded: it was said before. Between turns, `/compact` gives the same events by themselves.
 """
 
 from __future__ import annotations

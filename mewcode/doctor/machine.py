@@ -22,7 +22,7 @@ _MOST_READ = 200_000_000
 
 
 def check_programs(subject: Subject) -> Iterator[Check]:
-    """Python, ripgrep, git, bash: there, and how old."""
+    """Python, ripgrep, git, bash: there, and how old; what recall goes by."""
     yield Check("python", "ok", f"{sys.version.split()[0]} ({sys.executable})")
     rg = find_ripgrep(subject.environ)
     if rg is None:
@@ -39,6 +39,18 @@ def check_programs(subject: Subject) -> Iterator[Check]:
             yield Check(name, "warn" if name == "git" else "fail", "not found", hint)
         else:
             yield _version(name, [path, "--version"], subject.environ, hint)
+    yield check_recall()
+
+
+def check_recall() -> Check:
+    """How notes and past turns are found."""
+    from mewcode.memory.recall.semantic import INSTALL, why_never, why_not
+
+    reason = why_not()
+    if not reason:
+        return Check("recall", "ok", "by words and by meaning")
+    advice = "" if why_never() else f"; by meaning too with: {INSTALL}"
+    return Check("recall", "ok", f"by words alone ({reason}){advice}")
 
 
 def _version(name: str, command: list[str], environ: Mapping[str, str], hint: str) -> Check:

@@ -22,10 +22,12 @@ class Ref(msgspec.Struct, frozen=True):
 class Create(msgspec.Struct, frozen=True):
     """Adds a note. Where there is one of the same identity it becomes an update of that; with
     ``merge_similar`` also where name and body are nearly those of another. A note from a tool or the web goes
-    to the inbox."""
+    to the inbox. ``by_itself``: nobody asked for it, so that what the user deleted stays away whosever word
+    it is."""
 
     note: Note
     merge_similar: bool = False
+    by_itself: bool = False
 
 
 class Update(msgspec.Struct, frozen=True):
@@ -83,15 +85,25 @@ class Archive(msgspec.Struct, frozen=True):
     ref: Ref
 
 
-Request = Create | Update | Supersede | Close | Forget | Restore | Move | Approve | Archive
+class Tidy(msgspec.Struct, frozen=True):
+    """Words a note anew that says nothing new: it keeps its origin and gets no newer. It takes the place of
+    ``others`` of its level, which are closed. Where one of them all is another by now, or gone, nothing of it
+    is done. ``fields``: description, body, tags, aliases, source."""
+
+    ref: Ref
+    fields: dict[str, Any]
+    others: tuple[Ref, ...] = ()
+
+
+Request = Create | Update | Supersede | Close | Forget | Restore | Move | Approve | Archive | Tidy
 
 Kind = Literal[
     "created", "updated", "unchanged", "superseded", "closed", "forgotten", "restored", "moved", "approved",
-    "archived",
+    "archived", "tidied", "merged",
     "inbox",  # waits for the user's yes
     "conflict",  # contradicts what has the stronger origin: in the inbox
     "weaker",  # was added, and closed at once by what it contradicts
-    "withheld",  # the user deleted it
+    "withheld",  # the user deleted or refused it
     "stale",  # the note is another by now
     "missing",  # there is no such note
     "invalid",  # cannot be done; ``reason`` says why

@@ -6,6 +6,7 @@ read. What came with a repository cannot foretell these: a cache that came with 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -26,6 +27,8 @@ MOST_DESCRIPTION = 200
 """Bytes of a description in an index."""
 MOST_FIRST_LINE = 80
 """Bytes of the body's first line where there is no description."""
+_MARKS = r"\A(?:[#>\s]+|[-*+]\s)*"
+"""What a heading, a quotation or an item of a list begins with; not what is set in bold."""
 _SURE_AFTER = 50_000_000
 """Nanoseconds after a change in which another might leave the same time of change."""
 _SURE_AFTER_COARSE = 2_000_000_000
@@ -206,7 +209,7 @@ def _line(note: Note) -> str:
     if note.description:
         return cut_bytes(note.description, MOST_DESCRIPTION)
     for line in note.body.splitlines():
-        said = one_line(line.lstrip("#>-* \t"))
-        if said:
+        said = one_line(re.sub(_MARKS, "", line))
+        if said.strip("-*"):
             return cut_bytes(said, MOST_FIRST_LINE)
     return ""

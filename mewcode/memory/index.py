@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from mewcode.memory.entry import MOST_CORE, Entry, Use
-from mewcode.memory.note import TYPES
+from mewcode.memory.note import TYPES, Level
 
 TITLE = "# Notes"
 CORE_TITLE = "## Core rules"
@@ -14,7 +14,7 @@ _WARNING = "<!-- Made by MewCode from the notes beside it: change those, not thi
 MOST_LINES = 200
 MOST_BYTES = 25_600
 """Lines and bytes of all notes in a prompt."""
-_TITLES = {"project": "## Notes of this project", "user": "## Notes of the user"}
+LEVEL_TITLES: dict[Level, str] = {"project": "## Notes of this project", "user": "## Notes of the user"}
 
 Uses = Callable[[Entry], Use]
 
@@ -101,7 +101,7 @@ def _core_part(core: Sequence[Entry]) -> list[str]:
 
 def _index_part(listed: Sequence[Entry]) -> list[str]:
     lines: list[str] = []
-    for level, title in _TITLES.items():
+    for level, title in LEVEL_TITLES.items():
         of_level = [entry for entry in listed if entry.level == level]
         if of_level:
             lines += [title, *map(index_line, in_order(of_level))]
@@ -111,7 +111,7 @@ def _index_part(listed: Sequence[Entry]) -> list[str]:
 def _fitting(live: Sequence[Entry], uses: Uses, lines: int, size: int) -> list[Entry]:
     """As many entries as fit beside the titles, the most used first."""
     levels = {entry.level for entry in live}
-    titles = [_TITLES[level] for level in levels]
+    titles = [LEVEL_TITLES[level] for level in levels]
     lines -= len(titles)
     size -= _size(titles)
     if len(live) <= lines and _size([index_line(entry) for entry in live]) <= size:

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from mewcode.memory import frontmatter
 from mewcode.memory.entry import Gone
 from mewcode.memory.files import text_digest
 from mewcode.memory.history import Change, Step
 from mewcode.memory.names import identity
-from mewcode.memory.note import Level, parse_note
+from mewcode.memory.note import Level, Note, parse_note
+
+
+class Deleted(msgspec.Struct, frozen=True):
+    """What a note said that a person deleted, and the file it was."""
+
+    file: str
+    note: Note
+    gone: Gone
 
 
 class Past:
     """``last``: the last step of each file; ``by_hand``: the files whose wording a person wrote into them;
-    ``gone``: the notes that a person deleted and nobody made again, by identity."""
+    ``gone``: the notes that a person deleted and nobody made again, by identity; ``deleted``: all that a
+    person ever deleted."""
 
     def __init__(self, changes: Sequence[Change], level: Level) -> None:
         self.last: dict[str, Step] = {}
         self.by_hand: set[str] = set()
         self.gone: dict[str, Gone] = {}
+        self.deleted: list[Deleted] = []
         self._level: Level = level
         for change in changes:
             # What a change moves is deleted here and made there: it is not gone.
@@ -43,7 +55,10 @@ class Past:
             return
         self.last[step.file] = step
         if step.before is not None and not step.moved and change.by in ("user", "hand"):
-            self.gone[identity_of(step.before, step.file, self._level)] = Gone(change.ts, change.by)
+            note, _ = parse_note(step.before, file=step.file, level=self._level)
+            gone = Gone(change.ts, change.by)
+            self.gone[identity(note.level, note.type, note.name)] = gone
+            self.deleted.append(Deleted(step.file, note, gone))
         self.by_hand.discard(step.file)
 
     def _write(self, step: Step) -> None:

@@ -20,21 +20,23 @@ from mewcode.memory.changes import (
     Request,
     Restore,
     Supersede,
+    Tidy,
     Update,
 )
 from mewcode.memory.dates import time_text
-from mewcode.memory.entry import Entry
+from mewcode.memory.entry import Entry, Gone
 from mewcode.memory.files import NoteFile
 from mewcode.memory.names import file_name, identity
 from mewcode.memory.note import Level, Note
 from mewcode.memory.past import Past
 from mewcode.memory.paths import ARCHIVE, INBOX
 from mewcode.memory.rules import is_weaker_origin, merged, prepared, wins
-from mewcode.memory.similar import almost_same_body, almost_same_name
+from mewcode.memory.similar import almost_same_body, almost_same_name, says_again
 from mewcode.memory.writing import Held
 
 _LEVEL_FIELDS = ("level", "created", "updated")
 _WORDING = ("name", "description", "body")
+_TIDIED = {"description", "body", "tags", "aliases", "source"}
 
 
 class Planner:
@@ -55,7 +57,7 @@ class Planner:
 
     def _plan(self, request: Request, held: Held) -> Outcome:
         if isinstance(request, Create):
-            return self._create(held, prepared(request.note, self._now), request.merge_similar)
+            return self._create(held, prepared(request.note, self._now), request)
         if isinstance(request, Restore) and request.ref.file not in held.entries:
             return self._bring_back(held, request.ref)
         old = self._found(held, request.ref)
@@ -80,6 +82,8 @@ class Planner:
                 return self._approve(held, old)
             case Archive():
                 return self._put_in(held, old, ARCHIVE, "archived")
+            case Tidy():
+                return self._tidy(held, old, request)
 
     def _found(self, held: Held, ref: Ref) -> NoteFile | Outcome:
         entry = held.entries.get(ref.file)
@@ -101,14 +105,13 @@ class Planner:
         found.sort(key=lambda entry: (entry.state(self._now) == "expired", entry.file))
         return found[0] if found else None
 
-    def _create(self, held: Held, note: Note, merge_similar: bool) -> Outcome:
+    def _create(self, held: Held, note: Note, request: Create) -> Outcome:
         if not note.name or not (note.body or note.description):
             raise NoteError("a note needs a name and a text")
         same = self._same(held, note)
-        if same is None and note.origin != "user" and (gone := held.is_gone(_identity(note))):
-            when = time_text(gone.when)[:10]
-            return Outcome("withheld", note.level, "", note.name, reason=f"the user deleted it on {when}")
-        if same is None and merge_similar:
+        if same is None and (gone := self._gone(held, note, by_itself=request.by_itself)):
+            return _withheld(note, "deleted", gone)
+        if same is None and request.merge_similar:
             same = self._almost_same(held, note)
         if same is not None:
             old = self._found(held, Ref(note.level, same.file))
@@ -117,6 +120,18 @@ class Planner:
         if note.origin in ("tool", "web"):
             return self._to_inbox(held, note, "inbox")
         return self._add(held, note)
+
+    def _gone(self, held: Held, note: Note, *, by_itself: bool) -> Gone | None:
+        """When the user deleted what the note says; None where it may be there again. The message that the
+        deleted note rests on does not ask for it a second time."""
+        gone = held.is_gone(_identity(note)) if note.origin != "user" else None
+        messages = {place for place in note.source if "/" in place}
+        if gone is None and held.has_gone and (by_itself or messages):
+            for deleted in held.deleted():
+                is_again = by_itself or not messages.isdisjoint(deleted.note.source)
+                if is_again and held.is_gone(_identity(deleted.note)) and says_again(note, deleted.note):
+                    return deleted.gone
+        return gone
 
     def _add(self, held: Held, note: Note, kind: Kind = "created", other: str = "") -> Outcome:
         file = file_name(note.type, note.name, held.is_taken)
@@ -157,17 +172,16 @@ class Planner:
                 new = msgspec.structs.replace(new, conflicts_with=against)
                 is_new = held.write(waiting.file, new, old)
                 return Outcome(kind if is_new else "unchanged", note.level, waiting.file, note.name, against)
+        for deleted in held.deleted():
+            if deleted.file.startswith(f"{INBOX}/") and says_again(note, deleted.note):
+                return _withheld(note, "refused", deleted.gone)
         file = f"{INBOX}/{file_name(note.type, note.name, held.is_taken)}"
         held.write(file, note)
         return Outcome(kind, note.level, file, note.name, against)
 
     def _update(self, held: Held, old: NoteFile, request: Update) -> Outcome:
         fields = {name: value for name, value in request.fields.items() if name not in _LEVEL_FIELDS}
-        try:
-            wanted = msgspec.convert({**msgspec.to_builtins(old.note), **fields}, Note)
-        except msgspec.ValidationError as error:
-            raise NoteError(f"a note cannot be so: {error}") from None
-        new = prepared(wanted, self._now)
+        new = self._with(old.note, fields)
         if not new.name:
             raise NoteError("a note needs a name")
         if new == old.note:
@@ -190,6 +204,34 @@ class Planner:
         if file != old.entry.file:
             held.remove(old.entry.file, moved=file)
         return Outcome("updated", new.level, file, new.name)
+
+    def _with(self, note: Note, fields: Mapping[str, object]) -> Note:
+        try:
+            wanted = msgspec.convert({**msgspec.to_builtins(note), **fields}, Note)
+        except msgspec.ValidationError as error:
+            raise NoteError(f"a note cannot be so: {error}") from None
+        return prepared(wanted, self._now)
+
+    def _tidy(self, held: Held, old: NoteFile, request: Tidy) -> Outcome:
+        others: list[NoteFile] = []
+        for ref in request.others:
+            other = self._found(held, ref)
+            if isinstance(other, Outcome):
+                return other
+            if ref.level != held.level or ref.file == old.entry.file:
+                raise NoteError("a note can take the place of others of its level only")
+            others.append(other)
+        if not request.fields.keys() <= _TIDIED:
+            raise NoteError("to tidy up changes no more than words")
+        files = tuple(other.entry.file for other in others)
+        new = self._with(old.note, request.fields)
+        new = msgspec.structs.replace(new, supersedes=tuple(dict.fromkeys((*new.supersedes, *files))))
+        is_new = held.write(old.entry.file, new, old)
+        for other in others:
+            end = other.note.valid_to or time_text(self._now)
+            self._set(held, other, "closed", valid_to=end, superseded_by=old.entry.file)
+        kind: Kind = "merged" if others else "tidied" if is_new else "unchanged"
+        return _outcome(kind, old.entry, ", ".join(files))
 
     def _set(self, held: Held, old: NoteFile, kind: Kind, *, other: str = "", **fields: object) -> Outcome:
         new = msgspec.structs.replace(old.note, **fields)
@@ -307,6 +349,11 @@ _SAYING = (*_WORDING, "tags", "aliases", "valid_from", "valid_to", "confidence",
 
 def _identity(note: Note) -> str:
     return identity(note.level, note.type, note.name)
+
+
+def _withheld(note: Note, done: str, gone: Gone) -> Outcome:
+    reason = f"the user {done} it on {time_text(gone.when)[:10]}"
+    return Outcome("withheld", note.level, "", note.name, reason=reason)
 
 
 def _outcome(kind: Kind, entry: Entry, other: str = "") -> Outcome:

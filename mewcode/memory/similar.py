@@ -22,19 +22,19 @@ _MOST_NAMED = 5
 
 def likeness(one: str, other: str) -> float:
     """0 (nothing in common) to 1 (the same letters and digits in the same order, or nearly)."""
-    return _share(_pairs(one), _pairs(other))
+    return _share(letter_pairs(one), letter_pairs(other))
 
 
 def similar_entries(note: Note, entries: Iterable[Entry]) -> list[Entry]:
     """Those of the entries that may be about the same as the note, the nearest first; at most five."""
-    names = [_pairs(name) for name in (note.name, *note.aliases)]
-    said = _pairs(note.description or note.body[:200])
+    names = [letter_pairs(name) for name in (note.name, *note.aliases)]
+    said = letter_pairs(note.description or note.body[:200])
     found: list[tuple[float, Entry]] = []
     for entry in entries:
-        others = [_pairs(name) for name in (entry.name, *entry.aliases)]
+        others = [letter_pairs(name) for name in (entry.name, *entry.aliases)]
         best = max((_share(one, other) for one in names for other in others), default=0.0)
         score = best if best >= NEAR else 0.0
-        by_words = _share(said, _pairs(entry.line))
+        by_words = _share(said, letter_pairs(entry.line))
         if by_words >= _SAYS_NEARLY:
             score = max(score, by_words)
         if score:
@@ -45,8 +45,8 @@ def similar_entries(note: Note, entries: Iterable[Entry]) -> list[Entry]:
 
 def almost_same_name(note: Note, entries: Sequence[Entry]) -> list[Entry]:
     """Entries of the note's type whose names are nearly its own, the nearest first."""
-    name = _pairs(note.name)
-    scored = [(_share(name, _pairs(entry.name)), entry) for entry in entries if entry.type == note.type]
+    name = letter_pairs(note.name)
+    scored = [(_share(name, letter_pairs(entry.name)), entry) for entry in entries if entry.type == note.type]
     near = [item for item in scored if item[0] >= _ALMOST]
     near.sort(key=lambda item: (-item[0], item[1].file))
     return [entry for _, entry in near]
@@ -57,7 +57,26 @@ def almost_same_body(one: str, other: str) -> bool:
     return likeness(one[:_MOST_COMPARED], other[:_MOST_COMPARED]) >= _ALMOST_BODY
 
 
-def _pairs(text: str) -> dict[str, int]:
+def says_again(note: Note, other: Note) -> bool:
+    """Whether a note says what another said: of its type, by the same name or nearly so with nearly the same
+    body. Other figures, such as a day, are another fact."""
+    if note.type != other.type or _figures(note) != _figures(other):
+        return False
+    if name_key(note.name) == name_key(other.name):
+        return True
+    return likeness(note.name, other.name) >= _ALMOST and almost_same_body(_said(note), _said(other))
+
+
+def _figures(note: Note) -> set[str]:
+    return set(re.findall(r"\d+", f"{note.name}\n{_said(note)}"))
+
+
+def _said(note: Note) -> str:
+    return note.body or note.description
+
+
+def letter_pairs(text: str) -> dict[str, int]:
+    """How often each pair of neighbouring letters or digits stands in the text's beginning."""
     letters = re.sub(r"[\W_]+", "", name_key(text[:_MOST_COMPARED]))
     if len(letters) < 2:
         return {letters: 1} if letters else {}

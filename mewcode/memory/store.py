@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mewcode.core.errors import NoteError
+from mewcode.memory.dates import time_of
 from mewcode.memory.entry import Entry, Use
 from mewcode.memory.files import NoteCalls, NoteFile
 from mewcode.memory.index import prompt_text
@@ -78,6 +79,12 @@ class NoteStore:
         live = [entry for look in looks.values() for entry in look.entries.values()]
         live = [entry for entry in live if entry.state(now) == "live"]
         return prompt_text(live, lambda entry: looks[entry.level].usage.of(entry.file))
+
+    def next_end(self) -> float:
+        """When the first of the notes in force ends; infinity where none does."""
+        now = self._clock()
+        ends = (time_of(entry.valid_to, day_ends=True) for entry in self.live() if entry.valid_to)
+        return min((end for end in ends if end is not None and end > now), default=float("inf"))
 
     def similar(self, note: Note) -> list[Entry]:
         """The notes in force that may be about the same as this one, itself left out, the nearest first."""

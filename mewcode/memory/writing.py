@@ -32,7 +32,7 @@ from mewcode.memory.index import index_text
 from mewcode.memory.ledger import record_made
 from mewcode.memory.names import file_key
 from mewcode.memory.note import Note, changed_text, note_text, parse_note
-from mewcode.memory.past import Past, body_of
+from mewcode.memory.past import Deleted, Past, body_of
 from mewcode.memory.paths import ROOMS, Shelf
 from mewcode.memory.rules import without_secrets
 from mewcode.memory.usage import Usage, add_rename, compact, read_usage
@@ -59,6 +59,7 @@ class Held:
         self.found: Change | None = None
         self._calls = calls
         self._gone: dict[str, Gone] = {}
+        self._deleted: list[Deleted] | None = None
         self._usage = Usage()
         self._texts: dict[str, str | None] = {}
         self._moved: dict[str, str] = {}
@@ -96,17 +97,30 @@ class Held:
         self._is_saved = seen.is_settled and not anew
 
     def end(self) -> None:
-        """Brings index and cache up to date, where no change did."""
+        """Brings index and cache up to date, where no change did. They too make the folder one that could
+        have been brought: it is sealed as ours first."""
         if not self._is_saved:
+            record_made(self.shelf, set())
             self._save()
 
     def is_there(self, file: str) -> bool:
         """Whether a file is there, also one that does not count."""
         return file in self.entries or file in self._withheld
 
+    @property
+    def has_gone(self) -> bool:
+        """Whether a person deleted anything that nobody made again."""
+        return bool(self._gone)
+
     def is_gone(self, identity: str) -> Gone | None:
         """When and by whom a note was deleted, where a person did it and nobody made it again."""
         return self._gone.get(identity)
+
+    def deleted(self) -> list[Deleted]:
+        """What a person ever deleted or refused, the newest first. Reads the history. Raises OSError."""
+        if self._deleted is None:
+            self._deleted = Past(self.log.changes(), self.level).deleted[::-1]
+        return self._deleted
 
     def same(self, identity: str) -> list[Entry]:
         """The notes of that identity."""

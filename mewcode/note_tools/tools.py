@@ -20,6 +20,8 @@ from mewcode.tools.base import AnyTool, ArgsT, Tool, ToolContext, ToolSession
 from mewcode.tools.in_thread import in_thread
 
 if TYPE_CHECKING:
+    from mewcode.memory.budget import Budget
+    from mewcode.memory.store import NoteStore
     from mewcode.note_tools.desk import Found, NoteDesk
 
 T = TypeVar("T")
@@ -181,6 +183,7 @@ class SessionNotes:
         self._setup = setup
         self._session_id = session_id
         self.is_on = uses_notes(setup.loaded.config, no_memory=setup.options.no_memory)
+        self.is_off = False
         self._desk: NoteDesk | None = None
 
     def tools(self) -> tuple[AnyTool, ...]:
@@ -188,12 +191,17 @@ class SessionNotes:
         return note_tools(self.desk) if self.is_on else ()
 
     def desk(self) -> NoteDesk:
-        """What works with the notes. To be called in a thread; two at once may each make one."""
+        """What works with the notes. To be called in a thread; two at once may each make one. Raises
+        NoteError where the user has turned notes off."""
+        if self.is_off:
+            raise NoteError("notes are off for this session", "The user turns them on with /memory on.")
         if self._desk is None:
+            from mewcode.agent.work_tree import WorkTree
             from mewcode.note_tools.desk import NoteDesk
 
             setup = self._setup
-            self._desk = NoteDesk(open_notes(setup.places, setup.environ), self._session_id)
+            tree = WorkTree(setup.places.root, setup.environ.get("PATH", ""))
+            self._desk = NoteDesk(open_notes(setup.places, setup.environ), self._session_id, tree=tree)
         return self._desk
 
     def guess(self, text: str) -> tuple[str, bool]:
@@ -217,3 +225,12 @@ class SessionNotes:
         level = next((level for level in LEVELS if level == level_name), level_of(wanted))
         done, told = self.desk().take(guess(text).text, wanted, level)
         return done.shown, told
+
+    def store(self) -> NoteStore:
+        return self.desk().store
+
+    def budget(self) -> Budget:
+        from mewcode.memory.budget import BUDGET, Budget
+
+        limit = self._setup.loaded.config.memory.daily_token_limit
+        return Budget(self._setup.places.user / BUDGET, limit)

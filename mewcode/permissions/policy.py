@@ -8,8 +8,8 @@ In this order, the first that applies decides:
 4. an ask rule of any level: asked;
 5. what is guarded (git's folder, MewCode's settings, start-up files): asked;
 6. an allow rule, or what is free by default: allowed. Free are reads within the workspace, read-only commands
-that stay within it, the to-do list, questions to the user, notes read and saved; in mode accept-edits writes
-within it;
+that stay within it, the to-do list, questions to the user, notes read and saved, documents and past sessions
+searched; in mode accept-edits writes within it;
 7. everything else: asked.
 
 In mode dont-ask, what would be asked is denied. A deny or ask rule for ``read_file`` is meant for every

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 PATH_TOOLS = ("read_file", "write_file", "edit_file", "list_dir", "glob", "grep")
 NOTE_TOOLS = ("save_note", "search_notes", "read_note", "forget_note")
-_PLAIN_TOOLS = ("todo", "ask_user", "bash_output", "bash_stop", *NOTE_TOOLS)
+_SEARCH_TOOLS = ("search_docs", "search_history", "read_history")
+_PLAIN_TOOLS = ("todo", "ask_user", "bash_output", "bash_stop", *NOTE_TOOLS, *_SEARCH_TOOLS)
 TOOLS = (*PATH_TOOLS, "bash", "web_fetch", *_PLAIN_TOOLS)
 
 _FORM = re.compile(r"([A-Za-z0-9_-]+\*?)(?:\((.*)\))?", re.DOTALL)

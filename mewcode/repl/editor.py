@@ -45,19 +45,25 @@ async def edit_text(text: str, environ: Mapping[str, str]) -> str:
     `MewCodeError`; the text is then as it was."""
     import tempfile
 
-    command = editor_command(environ)
     with tempfile.TemporaryDirectory(prefix="mewcode-") as folder:
         path = os.path.join(folder, "input.md")
         _write(path, text)
-        # Ctrl-C is meant for the editor. A handler of ours, unlike an ignored signal, is not inherited.
-        before = signal.signal(signal.SIGINT, _nothing)
-        try:
-            code = await _run([*command, path], environ)
-        finally:
-            signal.signal(signal.SIGINT, before)
-        if code != 0:
-            raise MewCodeError(f"the editor ended with code {code}; the text is unchanged")
+        await edit_file(path, environ)
         return _read(path).removesuffix("\n")
+
+
+async def edit_file(path: str | os.PathLike[str], environ: Mapping[str, str]) -> None:
+    """Opens the editor on a file until the user leaves it. Called as `edit_text`. Raises `MewCodeError`; what
+    the file then holds is for the caller to see."""
+    command = editor_command(environ)
+    # Ctrl-C is meant for the editor. A handler of ours, unlike an ignored signal, is not inherited.
+    before = signal.signal(signal.SIGINT, _nothing)
+    try:
+        code = await _run([*command, os.fspath(path)], environ)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if code != 0:
+        raise MewCodeError(f"the editor ended with code {code}; the text is unchanged")
 
 
 async def _run(command: list[str], environ: Mapping[str, str]) -> int:

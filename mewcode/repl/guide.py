@@ -16,6 +16,7 @@ from mewcode.repl.turns import Turns
 
 if TYPE_CHECKING:
     from mewcode.agent.session import Session
+    from mewcode.repl.memory_browser_items import Tab
 
 T = TypeVar("T")
 
@@ -62,3 +63,28 @@ class TerminalGuide:
             return None
         source = SessionBrowser(host.session.around.places)
         return await pick_session(host.screen, host.theme, source, current=host.session.id, focus=host.focus)
+
+    async def browse_notes(self, tab: Tab) -> None:
+        from mewcode.agent.work_tree import work_tree_of
+        from mewcode.repl.commands.memory import told
+        from mewcode.repl.memory_browser_screen import show_notes
+        from mewcode.repl.memory_browser_source import NoteSource
+
+        host, session = self._host, self._host.session
+        if session is None or session.notes is None:
+            return
+        tree = work_tree_of(session.around)
+        source = NoteSource(session.notes.store, session.news.instructions, tree=tree)
+        try:
+            await show_notes(
+                host.screen,
+                host.theme,
+                source,
+                session.around.environ,
+                tab=tab,
+                news=host.reading.news,
+                focus=host.focus,
+            )
+        finally:
+            if source.told:
+                session.agent.remind(told(source.told))

@@ -16,7 +16,7 @@ from prompt_toolkit.layout.controls import DummyControl
 from prompt_toolkit.layout.mouse_handlers import MouseHandlers
 from prompt_toolkit.layout.screen import Screen, WritePosition
 
-from mewcode.repl.picker_view import Frame
+from mewcode.repl.frame import Frame
 
 CLEAR = "\x1b[H\x1b[J"
 """Takes off what the canvas has drawn, of which prompt-toolkit knows nothing."""

@@ -5,22 +5,19 @@ Nothing here waits for the disk: what is known is shown at once, and what comes 
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from prompt_toolkit.application import Application
 from prompt_toolkit.input import Input, create_input
-from prompt_toolkit.layout import Layout
 from prompt_toolkit.output import Output
 
 from mewcode.core.errors import MewCodeError
-from mewcode.infra.supervisor import TaskScope
 from mewcode.infra.terminal_text import safe_line
-from mewcode.repl.line_canvas import CLEAR, Canvas
+from mewcode.repl.frame import preview_size
 from mewcode.repl.line_edit import LineEdit
-from mewcode.repl.picker_feed import Feed, defect_words
+from mewcode.repl.list_screen import Focus, ListScreen, nowhere
+from mewcode.repl.picker_feed import Feed
 from mewcode.repl.picker_keys import make_keys
 from mewcode.repl.picker_view import PickerView
 from mewcode.repl.theme import Theme
@@ -36,15 +33,7 @@ if TYPE_CHECKING:
 _FIRST = 0.1
 
 
-class Focus(Protocol):
-    def __call__(self, *, here: bool) -> None: ...
-
-
-def _nowhere(*, here: bool) -> None:
-    """The terminal's window came to the front or left it: nobody here asks."""
-
-
-class Picker:
+class Picker(ListScreen[PickerView, "CatalogEntry"]):
     """One choice. ``view`` may have been shown and filled already (see `picker_start`)."""
 
     def __init__(
@@ -56,41 +45,22 @@ class Picker:
         *,
         is_shown: bool = False,
         preload: Callable[[], None] = lambda: None,
-        focus: Focus = _nowhere,
+        focus: Focus = nowhere,
     ) -> None:
         """``is_shown``: the screen is the alternate one already, with the view on it. ``preload`` is called
         in a thread, after the first paint."""
-        self.view = view
-        self.focus = focus
+        self.view = view  # what `make_keys` asks for
+        super().__init__("picker", view, make_keys(self), input_, output, focus)
         self._source = source
-        self._output = output
         self._is_shown = is_shown
         self._load_more = preload
         self._is_painted = False
-        self._tasks = TaskScope("picker")
-        self._acting = asyncio.Lock()
         self._target: CatalogEntry | None = None
         self._trashed: list[CatalogEntry] = []
         self._preview: Preview | None = None
         self.feed = Feed(view, source, self._tasks, self._changed)
-        canvas = Canvas(view.frame)
-        self.app: Application[CatalogEntry | None] = Application(
-            layout=Layout(canvas),
-            key_bindings=make_keys(self),
-            input=input_,
-            output=output,
-            full_screen=True,
-            erase_when_done=True,
-            include_default_pygments_style=False,
-            # A key's echo comes before what else is ready.
-            max_render_postpone_time=None,
-        )
-        canvas.attach(self.app)
         self.app.before_render += self._fit
         self.app.after_render += self._painted
-        # Esc leaves: it must not be taken for the start of something for long (seconds).
-        self.app.ttimeoutlen = 0.05
-        self.app.timeoutlen = 0.1
 
     async def run(self, known: Sequence[CatalogEntry] | None = None) -> CatalogEntry | None:
         """The session that was chosen, None for none. ``known``: `SessionSource.known` of the
@@ -105,22 +75,10 @@ class Picker:
             self.feed.close()
             await self._tasks.close()
 
-    def leave(self) -> None:
-        self._exit(None)
-
-    def _exit(self, result: CatalogEntry | None) -> None:
-        if self.app.is_running and not self.app.is_done:
-            # For terminals that have no other screen to go back to.
-            self._output.write_raw(CLEAR)
-            self.app.exit(result=result)
-
     def _begin(self) -> None:
         if self._is_shown:
             # To enter it once more would make the terminal forget where it was before.
             self.app.renderer._in_alternate_screen = True
-
-    def _changed(self) -> None:
-        self.app.invalidate()
 
     def _fit(self, _: object) -> None:
         if self._preview is not None:
@@ -138,25 +96,7 @@ class Picker:
             self._tasks.start("preload", call_in_thread("preload", self._preload))
         self.feed.ask_holders()
 
-    # What keys ask for; see `picker_keys.Actions`.
-
-    def move(self, by: int) -> None:
-        if self._preview is not None:
-            self._preview.pages.move(-by)
-        else:
-            self.view.sessions.move(by)
-
-    def page(self, pages: int) -> None:
-        if self._preview is not None:
-            self._preview.pages.page(-pages)
-        else:
-            self.view.sessions.move(pages * max(1, len(self.view.on_screen) - 1))
-
-    def to_end(self, *, last: bool) -> None:
-        if self._preview is not None:
-            (self._preview.pages.bottom if last else self._preview.pages.top)()
-        else:
-            (self.view.sessions.last if last else self.view.sessions.first)()
+    # What keys ask for beside what `ListScreen` does; see `picker_keys.Actions`.
 
     def filter_changed(self) -> None:
         self.view.message = ""
@@ -267,33 +207,17 @@ class Picker:
 
         def size() -> tuple[int, int]:
             screen = self._output.get_size()
-            return view.preview_size(screen.columns - 1, screen.rows)
+            return preview_size(screen.columns - 1, screen.rows)
 
         view.mode, view.preview_title = "preview", safe_line(entry.title or entry.id)
         self._preview = Preview(view, lambda: self._source.preview(entry), self._tasks, size, self._changed)
+        self.pages = self._preview.pages
 
     def close_preview(self) -> None:
         self.view.mode = "list"
         if self._preview is not None:
             self._preview.close()
-            self._preview = None
-
-    def _act(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Changes a session, one after the other; what goes wrong is said."""
-
-        async def guarded() -> None:
-            try:
-                async with self._acting:
-                    await work()
-            except MewCodeError as error:
-                self.view.message = " ".join(filter(None, (error.message, error.hint)))
-            except Exception as error:
-                self.view.message = defect_words(error)
-                raise
-            finally:
-                self._changed()
-
-        self._tasks.start(name, guarded())
+            self._preview = self.pages = None
 
 
 async def pick_session(
@@ -303,7 +227,7 @@ async def pick_session(
     *,
     current: str | None = None,
     news: Callable[[], str] = lambda: "",
-    focus: Focus = _nowhere,
+    focus: Focus = nowhere,
 ) -> Path | None:
     """Lets the user pick a session in place of ``screen``; its folder, None where they leave. ``current`` is
     the id of the session that goes on. ``news``: a word on what waits outside."""

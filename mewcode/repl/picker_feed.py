@@ -5,30 +5,26 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from mewcode.core.errors import MewCodeError
-from mewcode.infra.log_file import log_path
 from mewcode.infra.supervisor import TaskScope
 from mewcode.infra.terminal_text import safe_line
+from mewcode.repl.list_screen import defect_words
 from mewcode.repl.picker_filter import Query, read_filter
 from mewcode.repl.picker_list import Key, ShownHit, key_of, key_of_path
 from mewcode.repl.picker_view import PickerView
+from mewcode.repl.slices import Slices
 from mewcode.repl.thread_call import call_in_thread
 
 if TYPE_CHECKING:
     from mewcode.repl.picker_source import SessionSource, SourceHit
     from mewcode.sessions.catalog_entry import CatalogEntry
 
-# Seconds that the filter may take before a key's drawing, and between two looks at the keyboard.
-_SLICE = 0.003
-# Seconds between two sights of a filter's result that is not complete yet.
-_SIGHT = 0.06
 # Seconds without a key after which a search begins.
 _PAUSE = 0.12
 
@@ -48,7 +44,7 @@ class Feed:
         self._search = 0
         self._is_over = False
         self._has_come = asyncio.Event()
-        self._filtering: asyncio.Task[None] | None = None
+        self._slices = Slices(tasks, changed)
         self._asking: asyncio.Task[None] | None = None
         # What the user did here, since the files were read.
         self._own: dict[Key, dict[str, Any]] = {}
@@ -166,25 +162,8 @@ class Feed:
         self._view.sessions.select(entry)
 
     def _apply(self) -> None:
-        """Applies the filter: as far as a key's drawing may wait at once, the rest in slices."""
-        if self._filtering is not None:
-            self._filtering.cancel()
-            self._filtering = None
-        steps = self._view.sessions.steps()
-        if not _advance(steps):
-            self._filtering = self._tasks.start("filter", self._go_on(steps))
-
-    async def _go_on(self, steps: Generator[None, bool, None]) -> None:
-        seen = time.monotonic()
-        while True:
-            await asyncio.sleep(0)
-            is_due = time.monotonic() - seen > _SIGHT
-            if _advance(steps, show=is_due):
-                break
-            if is_due:
-                seen = time.monotonic()
-                self._changed()
-        self._changed()
+        """Applies the filter."""
+        self._slices.apply(self._view.sessions.steps())
 
     def _look_for(self, query: Query) -> None:
         self._search += 1
@@ -239,26 +218,6 @@ class Feed:
         finally:
             self._asking = None
             self._changed()
-
-
-def defect_words(error: Exception) -> str:
-    """For a defect of ours: the picker goes on, the task's scope logs the trace."""
-    return f"unexpected: {type(error).__name__}: {error}; the log says more: {log_path()}"
-
-
-def _advance(steps: Generator[None, bool, None], *, show: bool = False) -> bool:
-    """Goes on for a slice; whether that was all."""
-    end = time.monotonic() + _SLICE
-    try:
-        while True:
-            next(steps)
-            if time.monotonic() >= end:
-                break
-        if show:
-            steps.send(True)
-    except StopIteration:
-        return True
-    return False
 
 
 def _gathered(hits: Sequence[SourceHit], finder: re.Pattern[str] | None) -> dict[Key, list[ShownHit]]:

@@ -8,15 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from mewcode.infra.terminal_text import safe_line
-from mewcode.repl.fuzzy import bits_of, is_exact, score
+from mewcode.repl.word_filter import Haystack
 
 if TYPE_CHECKING:
     from mewcode.sessions.catalog_entry import CatalogEntry
-
-# Points by letter, as `fuzzy.score` counts them, from which on letters in order are taken for what was meant
-# though they do not stand together: beginnings of words, a letter left out here and there. Scattered letters
-# stay below; nearly every prompt holds any few of them somewhere.
-_FLOOR = 32 * 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,60 +42,7 @@ def read_filter(text: str) -> Query:
     return Query(words=tuple(text.split()))
 
 
-@dataclass(frozen=True, slots=True)
-class Haystack:
-    """A session's texts, made once. ``bits``: see `fuzzy.bits_of`, by text."""
-
-    texts: tuple[str, ...]
-    lowered: tuple[str, ...]
-    bits: tuple[int, ...]
-
-
 def haystack(entry: CatalogEntry) -> Haystack:
     """The texts of a session that words are looked for in; the first prompt where it is not the title."""
     title, prompt = safe_line(entry.title), safe_line(entry.first_prompt)
-    found = (title, "" if prompt == title else prompt, safe_line(entry.branch), entry.id)
-    texts = tuple(filter(None, found))
-    lowered = tuple(text.lower() for text in texts)
-    return Haystack(texts, lowered, tuple(map(bits_of, lowered)))
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word of the filter, made ready to be looked for; one with a capital letter is taken as written."""
-
-    text: str
-    exact: bool
-    bits: int
-
-    @classmethod
-    def of(cls, text: str) -> Word:
-        return cls(text, is_exact(text), bits_of(text.lower()))
-
-
-def rate(words: tuple[Word, ...], hay: Haystack) -> int | None:
-    """How well the session fits, the more the better; None where one of the words is not in it."""
-    total = 0
-    for word in words:
-        best: int | None = None
-        for text, lowered, bits in zip(hay.texts, hay.lowered, hay.bits, strict=True):
-            if word.bits & ~bits:
-                continue
-            points = _points(word, text, lowered)
-            if points is not None and (best is None or points > best):
-                best = points
-        if best is None:
-            return None
-        total += best
-    return total
-
-
-def _points(word: Word, text: str, lowered: str) -> int | None:
-    is_whole = word.text in (text if word.exact else lowered)
-    if len(word.text) < 2:
-        return 0 if is_whole else None
-    points = score(word.text, text)
-    # `score` takes a text's length off, so that the shorter of two wins.
-    if points is None or is_whole or points + len(text) >= _FLOOR * len(word.text):
-        return points
-    return None
+    return Haystack.of(title, "" if prompt == title else prompt, safe_line(entry.branch), entry.id)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from mewcode.core.errors import MewCodeError
 from mewcode.core.message import Message
 from mewcode.infra.supervisor import TaskScope
-from mewcode.repl.pager import Pages
-from mewcode.repl.picker_feed import defect_words
+from mewcode.repl.list_screen import defect_words
+from mewcode.repl.pages import Pages
 from mewcode.repl.picker_view import PickerView
 from mewcode.repl.thread_call import call_in_thread
 from mewcode.repl.transcript import newest_first

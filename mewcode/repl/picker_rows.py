@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mewcode.infra.terminal_text import safe_line
 from mewcode.repl.cell_width import cell_width, cut_cells
+from mewcode.repl.frame import RESET, REVERSE, padded
 from mewcode.repl.picker_list import HITS_SHOWN, ShownHit
 from mewcode.repl.theme import Theme
 
@@ -27,7 +28,7 @@ _TITLE = 36
 # The sign of the selected row, three marks, and the blanks behind them.
 _LEAD = 2 + 4
 
-_REVERSE, _MATCH, _RESET = "\x1b[7m", "\x1b[1;4m", "\x1b[0m"
+_MATCH = "\x1b[1;4m"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def columns_for(width: int, *, wide: bool, branches: bool) -> Columns:
 
 def header_row(columns: Columns, theme: Theme) -> str:
     names = "".join(_cell(name, _HEADERS.get(name, name), cells) for name, cells in columns.names)
-    return theme.paint("dim", " " * min(_LEAD, columns.width) + _padded("title", columns.title) + names)
+    return theme.paint("dim", " " * min(_LEAD, columns.width) + padded("title", columns.title) + names)
 
 
 def session_row(
@@ -77,9 +78,9 @@ def session_row(
     texts = {name: value(entry, name, now) for name, _ in columns.names}
     cells = [_cell(name, texts[name], cells) for name, cells in columns.names]
     signs = _signs(entry, marks)
-    shown = _padded(title or safe_line(entry.id), columns.title)
+    shown = padded(title or safe_line(entry.id), columns.title)
     if selected:
-        return f"{_REVERSE}❯ {signs} {shown}{''.join(cells)}{_RESET}"
+        return f"{REVERSE}❯ {signs} {shown}{''.join(cells)}{RESET}"
     return "".join((
         f"  {theme.paint('warn', signs)} ",
         shown if title else theme.paint("dim", shown),
@@ -123,7 +124,7 @@ def hit_row(hit: ShownHit, width: int, theme: Theme) -> str:
     text, spans = _around(hit, width - len(lead))
     line, at = theme.paint("dim", lead), 0
     for start, end in spans:
-        line += theme.paint("dim", text[at:start]) + _MATCH + text[start:end] + _RESET
+        line += theme.paint("dim", text[at:start]) + _MATCH + text[start:end] + RESET
         at = end
     return line + theme.paint("dim", text[at:])
 
@@ -189,13 +190,8 @@ def short_size(count: int) -> str:
     return f"{amount:.1f} TB"
 
 
-def _padded(text: str, width: int) -> str:
-    shown = cut_cells(text, width)
-    return shown + " " * (width - cell_width(shown))
-
-
 def _cell(name: Name, text: str, cells: int) -> str:
-    shown = _padded(text, cells - 2)
+    shown = padded(text, cells - 2)
     if name in _RIGHT:
         bare = shown.rstrip()
         shown = " " * (len(shown) - len(bare)) + bare

@@ -3,16 +3,28 @@ sight of it is drawn before the part that reads keys is there."""
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from mewcode.core.errors import SessionBusy
 from mewcode.infra.terminal_text import safe_line
 from mewcode.repl.busy_session import holder_words
 from mewcode.repl.cell_width import cell_width, cut_cells
+from mewcode.repl.frame import (
+    DETAILS_FROM,
+    HEADER_FROM,
+    HELP_FROM,
+    Frame,
+    ShownPages,
+    beside,
+    filter_cursor,
+    filter_row,
+    list_frame,
+    list_width,
+    preview_frame,
+)
 from mewcode.repl.line_edit import LineEdit
 from mewcode.repl.picker_list import HITS_SHOWN, Key, SessionList, key_of
 from mewcode.repl.picker_rows import (
@@ -36,27 +48,8 @@ _HELP = "enter opens · → shows it · ^R names · ^P pins · ^D trash · tab w
 _HELP_RENAME = "enter keeps the title · an empty one takes yours back · esc drops it"
 _HELP_PREVIEW = "arrows, page up and down move · enter opens · ← or esc goes back"
 _HELP_CONFIRM = "y moves it to the trash, from where it can come back · any other key keeps it"
-# From this width on the preview stands beside the list.
-_SPLIT = 140
-# Heights from which on there is a row for the columns' names, one for the details, one for the keys.
-_HEADER_FROM, _DETAILS_FROM, _HELP_FROM = 10, 6, 5
 
 Mode = Literal["list", "rename", "confirm", "preview"]
-
-
-class Pages(Protocol):
-    """The lines of a preview that are seen; see `pager.Pages`."""
-
-    def shown(self) -> list[str]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """``lines`` from top to bottom (ANSI), each as wide as the screen at most; ``cursor`` as column and row,
-    None where it is hidden."""
-
-    lines: tuple[str, ...]
-    cursor: tuple[int, int] | None
 
 
 @dataclass(slots=True)
@@ -80,10 +73,14 @@ class PickerView:
     more_hits: bool = False
     news: Callable[[], str] = lambda: ""
     holders: dict[Key, tuple[int, float] | None] = field(default_factory=dict)
-    preview: Pages | None = None
+    preview: ShownPages | None = None
     preview_title: str = ""
     preview_note: str = ""
     on_screen: Sequence[CatalogEntry] = ()
+
+    @property
+    def listed(self) -> SessionList:
+        return self.sessions
 
     @property
     def looking(self) -> str:
@@ -95,61 +92,40 @@ class PickerView:
     def is_current(self, entry: CatalogEntry) -> bool:
         return self.current is not None and entry.id == self.current
 
-    def list_width(self, width: int) -> int:
-        """Cells of the list while a preview is open; 0 where that takes all."""
-        return width // 2 if width >= _SPLIT else 0
-
-    def preview_size(self, width: int, height: int) -> tuple[int, int]:
-        """Width and rows of the preview's lines."""
-        left = self.list_width(width)
-        return (width - left - 2 if left else width), max(1, height - 2)
-
     def frame(self, width: int, height: int) -> Frame:
         """The screen at that size; one with less than 10 columns or 3 rows is cut off."""
         width, height = max(10, width), max(3, height)
         if self.mode != "preview":
             return self._list_frame(width, height)
-        if not (left := self.list_width(width)):
+        if not (left := list_width(width)):
             return self._preview_frame(width, height)
-        beside = self._list_frame(left, height).lines
-        preview = self._preview_frame(width - left - 2, height).lines
-        bar = self.theme.paint("dim", "│ ")
-        lines = [
-            one + " " * (left - _cells(one)) + bar + other for one, other in zip(beside, preview, strict=True)
-        ]
-        return Frame(tuple(lines), None)
+        listed = Frame(self._list_frame(left, height).lines, None)
+        return beside(listed, self._preview_frame(width - left - 2, height), left, self.theme)
 
     def _preview_frame(self, width: int, height: int) -> Frame:
-        _, rows = self.preview_size(width, height)
-        body = self.preview.shown()[:rows] if self.preview is not None else []
-        if not body and self.preview_note:
-            body = [self.theme.paint("dim", cut_cells(safe_line(self.preview_note, width + 1), width))]
-        lines = [self.theme.paint("bold", cut_cells(self.preview_title, width)), *body]
-        lines += [""] * (height - 1 - len(lines))
-        said = safe_line(self.message, width + 1) or _HELP_PREVIEW
-        lines.append(self.theme.paint("dim", cut_cells(said, width)))
-        return Frame(tuple(lines), None)
+        foot = safe_line(self.message, width + 1) or _HELP_PREVIEW
+        return preview_frame(
+            self.preview_title, self.preview, self.preview_note, foot, width, height, self.theme
+        )
 
     def _list_frame(self, width: int, height: int) -> Frame:
-        top = [self._headline(width), self._filter_row(width)]
+        top = [self._headline(width), filter_row(self.filter.text, _PLACEHOLDER, width, self.theme)]
         columns = columns_for(width, wide=self.scope > 0, branches=self.sessions.has_branches)
-        if height >= _HEADER_FROM:
+        if height >= HEADER_FROM:
             top.append(header_row(columns, self.theme))
         bottom = []
-        if height >= _DETAILS_FROM:
+        if height >= DETAILS_FROM:
             bottom.append(self._status(width))
-        if height >= _HELP_FROM:
+        if height >= HELP_FROM:
             bottom.append(self.theme.paint("dim", cut_cells(self._help(), width)))
-        rows = height - len(top) - len(bottom)
-        body, place = self._body(columns, rows)
-        body += [""] * (rows - len(body))
+        body, place = self._body(columns, height - len(top) - len(bottom))
         cursor: tuple[int, int] | None = None
         if self.mode == "rename" and place is not None:
             column = 6 + cell_width(self.title.text[: self.title.place])
             cursor = min(column, width - 1), len(top) + place
         elif self.mode == "list":
-            cursor = min(2 + cell_width(self.filter.text), width - 1), 1
-        return Frame((*top, *body, *bottom), cursor)
+            cursor = filter_cursor(self.filter.text, width)
+        return list_frame(top, body, bottom, height, cursor)
 
     def _headline(self, width: int) -> str:
         found, total = len(self.sessions.shown), self.sessions.total
@@ -164,14 +140,6 @@ class PickerView:
         parts = (self.news(), self.scopes[self.scope], order, count, self.looking)
         facts = cut_cells("  " + " · ".join(filter(None, parts)), max(0, width - len(TITLE)))
         return self.theme.paint("bold", cut_cells(TITLE, width)) + self.theme.paint("dim", facts)
-
-    def _filter_row(self, width: int) -> str:
-        sign, text = self.theme.paint("user", "❯") + " ", self.filter.text
-        if not text:
-            return sign + self.theme.paint("dim", cut_cells(_PLACEHOLDER, width - 2))
-        while cell_width(text) > width - 3:  # its end is seen
-            text = text[1:]
-        return sign + text
 
     def _help(self) -> str:
         if self.mode == "rename":
@@ -231,7 +199,3 @@ class PickerView:
             more_hits=more_hits(self.sessions.hits.get(key_of(entry), ())),
         )
         return self.theme.paint("dim", cut_cells(text, width))
-
-
-def _cells(line: str) -> int:
-    return cell_width(re.sub(r"\x1b\[[0-9;]*m", "", line))

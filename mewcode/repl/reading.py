@@ -50,6 +50,10 @@ class Reading:
             self._is_open = True
             self._host.start("transcript", lambda: self._show(session))
 
+    def news(self) -> str:
+        """A word on what waits behind a view that has the screen."""
+        return "a question waits for you" if self._host.panel is not None else ""
+
     async def _show(self, session: Session) -> None:
         try:
             await self.read(self._said_so_far(session), earlier=earlier_of(session))
@@ -76,7 +80,7 @@ class Reading:
             host.screen,
             messages,
             host.theme,
-            lambda: "a question waits for you" if host.panel is not None else "",
+            self.news,
             host.focus,
             earlier,
         )

@@ -199,7 +199,9 @@ class Repl:
         self.session.on_saving = self._saving_changed
         self.session.background.start("warm", self._warm(self.session))
         if self._is_kept:
-            self.session.work.attend(self.session)
+            self.session.work.attend(self.session, self.screen.refresh)
+            if self.session.noting is not None:
+                self.session.noting.attend(self.session, self.turns.tell, self.screen.refresh)
         self.screen.refresh()
         if self._first_prompt:
             self.turns.submit(self._first_prompt)

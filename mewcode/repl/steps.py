@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from mewcode.repl.busy_session import Asker, open_or_ask
-from mewcode.repl.commands import Above, End, Later, OpenSession, Outcome, Pick, PickSession
+from mewcode.repl.commands import Above, BrowseNotes, End, Later, OpenSession, Outcome, Pick, PickSession
+
+if TYPE_CHECKING:
+    from mewcode.repl.memory_browser_items import Tab
 
 
 class Guide(Asker, Protocol):
@@ -15,6 +18,10 @@ class Guide(Asker, Protocol):
 
     async def pick_session(self) -> Path | None:
         """The folder of the session taken, None for none."""
+        ...
+
+    async def browse_notes(self, tab: Tab) -> Outcome | None:
+        """Shows the notes until the user leaves them, or gives a list of them where there is no screen."""
         ...
 
     async def during(self, words: str, work: Callable[[], Awaitable[Outcome]]) -> Outcome | None:
@@ -28,7 +35,7 @@ async def take_steps(
 ) -> End | None:
     """What a command ends with; None where the user has left it on the way. ``show`` gets what stands above a
     choice. Raises `MewCodeError`."""
-    while isinstance(outcome, Pick | Later | Above | PickSession | OpenSession):
+    while isinstance(outcome, Pick | Later | Above | PickSession | OpenSession | BrowseNotes):
         following: Outcome | None
         if isinstance(outcome, Pick):
             value = await guide.choose(outcome.title, outcome.options, outcome.selected)
@@ -43,6 +50,8 @@ async def take_steps(
         elif isinstance(outcome, PickSession):
             folder = await guide.pick_session()
             following = None if folder is None else outcome.then(folder)
+        elif isinstance(outcome, BrowseNotes):
+            following = await guide.browse_notes(outcome.tab)
         else:
             following = await open_or_ask(outcome.open, guide, trust=outcome.trust)
         if following is None:

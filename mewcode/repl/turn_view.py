@@ -26,7 +26,7 @@ from mewcode.core.events import (
     ToolStarted,
     TurnEnded,
 )
-from mewcode.core.message import ToolCall
+from mewcode.core.message import Message, ToolCall
 from mewcode.core.outcome import DiffView, TextView, ToolOutcome
 from mewcode.core.stream import BlockDelta, BlockEnd, BlockStart, UsageReport
 from mewcode.infra.terminal_text import safe_line, safe_text
@@ -40,6 +40,7 @@ from mewcode.repl.tool_views import running_card, tool_card
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TAIL_LINES = 5
+_MOST_NAMES = 3  # of recalled notes
 _NOTE_ROOM = 18  # cells: narrower, the terminal breaks the lines
 _TAIL_WIDTH = 2000  # characters of a line; more fit on no screen
 
@@ -142,12 +143,21 @@ class TurnView:
             self._said.clear()
             if event.message.origin == "user":  # said during the turn, and shown below what came before
                 self._end_group()
+            elif event.message.origin == "recall":
+                self._recalled(event.message)
         elif isinstance(event, Notice):
             self.note("warn" if event.level != "info" else "dim", event.text, event.hint)
         elif isinstance(event, Pruned | CompactionStarted | Compacted | CompactionFailed):
             self._made_room(event)
         elif isinstance(event, TurnEnded):
             self._turn_ended(event)
+
+    def _recalled(self, message: Message) -> None:
+        from mewcode.agent.recalled_note import names_of  # most turns have none
+
+        if names := names_of(message):
+            more = f" (+{len(names) - _MOST_NAMES})" if len(names) > _MOST_NAMES else ""
+            self.note("dim", f"recalled: {', '.join(names[:_MOST_NAMES])}{more}")
 
     def _made_room(self, event: Pruned | CompactionStarted | Compacted | CompactionFailed) -> None:
         if isinstance(event, Pruned):

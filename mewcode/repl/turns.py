@@ -95,6 +95,8 @@ class Turns:
         self._fitting: asyncio.Task[None] | None = None
         # What was attached to words that are about to be said during the turn.
         self._attached: dict[str, Attached] = {}
+        # What the background had to say during a turn.
+        self._untold: list[str] = []
 
     @property
     def queued(self) -> tuple[str, ...]:
@@ -159,8 +161,18 @@ class Turns:
         else:
             self._host.say("dim", SHELL_USE)
 
+    def tell(self, text: str) -> None:
+        """A quiet line of what went on in the background; never within an answer, but after it."""
+        if self.busy:
+            self._untold.append(text)
+        else:
+            self._host.say("dim", text)
+
     def _taken(self, session: Session) -> None:
         self.busy = False
+        untold, self._untold = self._untold, []
+        for text in untold:
+            self.tell(text)
         self._queue += session.agent.interjections.take_all()
         self._host.screen.refresh()
         self.next()

@@ -113,8 +113,8 @@ def fold_line(state: SessionState, line: bytes, is_new: Callable[[int], bool]) -
             _copy(state, record)
         elif is_new(key := message_key(record)):
             _message(state, record)
-            # A reminder is the program's words, not the conversation's.
-            text = "" if record.origin == "reminder" else message_text(record)
+            # A reminder is the program's words, a recalled note says its own: neither is the conversation's.
+            text = "" if record.origin in ("reminder", "recall") else message_text(record)
             turn = state.carried_turns + state.turns
             yield IndexedMessage(record.id, key, turn, record.role, record.ts, text)
 
@@ -220,7 +220,7 @@ def _label(state: SessionState, record: dict[str, Any]) -> None:
         text = record.get("text")
         state.brief = safe_text(text)[:BRIEF_LIMIT] if isinstance(text, str) else ""
         state.brief_ts = number(record.get("ts"))
-    else:
+    elif kind == "tag":
         removed, added = _tags(record.get("remove")), _tags(record.get("add"))
         tags = dict.fromkeys([tag for tag in state.tags if tag not in removed] + added)
         state.tags = list(tags)[:_MOST_TAGS]

@@ -32,7 +32,8 @@ class LoadedSession(msgspec.Struct, frozen=True):
     a marker or None for the start.
     ``title``: the user's, else the one that was made. ``parent_session``: what a fork
     continues. ``unknown``: which of mode, model, provider, totals, turns and title may be older than the
-    truth, since no record of the part that was read says.
+    truth, since no record of the part that was read says. ``noted``: the last of ``messages`` that was looked
+    through for notes, with all before it; empty where none was, as far as is known.
     """
 
     id: str
@@ -58,6 +59,7 @@ class LoadedSession(msgspec.Struct, frozen=True):
     title: str = ""
     parent_session: str = ""
     unknown: tuple[str, ...] = ()
+    noted: str = ""
 
     @property
     def sure_turns(self) -> int:

@@ -159,6 +159,7 @@ def _loaded(
         title=titles.title,
         parent_session=parent_session if isinstance(parent_session, str) else "",
         unknown=tuple(sorted(unknown)),
+        noted=next((one.id for one in reversed(found.messages) if reading.is_noted(one.id)), ""),
     )
 
 

@@ -74,6 +74,8 @@ class Reading:
         self._before_marker = START
         self._totals = earlier.totals
         self._used: dict[str, Usage] = {}  # since the last totals
+        self._noted: set[int] = set()  # the nodes that were looked through for notes
+        self._copies: dict[str, int] = {}  # the places of copies, by the ids of what they are copies of
 
     def run(self) -> None:
         """Reads to the end. Raises OSError."""
@@ -117,6 +119,11 @@ class Reading:
         """Whether the head is part of a compaction of which the marker was not read: it may be broken off."""
         return self._marker < 0 <= self.head and self.start > 0 and self.nodes[self.head].is_taken
 
+    def is_noted(self, message_id: str) -> bool:
+        """Whether a message, or what it is a copy of, was looked through for notes."""
+        place = self._by_id.get(message_id, START)
+        return place in self._noted or (place >= 0 and self.nodes[place].of in self._noted)
+
     @property
     def damage(self) -> list[str]:
         more = self._damages - len(self._damage)
@@ -142,6 +149,7 @@ class Reading:
             self.head = START
         else:
             self.head = self._place_of(message, "the message that it continues is not there")
+        self._note_to(self.head)
 
     def _settle(self) -> None:
         """Where a writer ended in the middle of a compaction, the conversation is that of before."""
@@ -226,6 +234,7 @@ class Reading:
             node.ends_taken = not self._due and parent == self.head
         if wire.of:
             node.of = self._by_id.get(wire.of, START)
+            self._copies[wire.of] = place
         node.is_taken = is_taken_along(wire)
         if not wire.of and wire.role == "user" and wire.origin in (msgspec.UNSET, "user"):
             self.turns += 1
@@ -286,6 +295,8 @@ class Reading:
         if kind in LABEL_TYPES:  # they say nothing about the conversation, nor when it was held
             if kind == "title" and self._part is self._files.own:
                 self.titles.take(record)
+            elif kind == "noted" and isinstance(upto := record.get("upto"), str):
+                self._note_to(self._by_id.get(upto, self._copies.get(upto, START)))
             return
         self.last_ts = number(record.get("ts")) or self.last_ts
         if kind == "usage":
@@ -301,6 +312,12 @@ class Reading:
             self._compact(record, offset, size)
         else:
             self._session(record)
+
+    def _note_to(self, place: int) -> None:
+        """All that leads to a node was looked through for notes."""
+        while place >= 0 and place not in self._noted:
+            self._noted.add(place)
+            place = self.nodes[place].parent
 
     def _session(self, record: dict[str, Any]) -> None:
         """A ``session`` or ``state`` record."""

@@ -25,6 +25,9 @@ message and where it changes. Control records:
     {"type": "reads", "ts", "files": {path: state}}   what the model has read since the last such record
     {"type": "prune", "ts", "replaced": {id: text}}   from now on the model sees these lines in place of what
                                                       the tool results in the messages of these ids say
+    {"type": "noted", "ts", "upto", "left"?}          what leads to the message "upto" (null: nothing yet) was
+                                                      looked through for notes. "left": so many of the user's
+                                                      messages were not when the session was left
 
 A fork's ``session`` record says what it continues: "parent_session", the "message" at which it left that one
 (null: none is kept), and "bases", a list of {"file", "bytes"}: the first bytes of files in the fork's own
@@ -33,9 +36,10 @@ folder, each a hard link to (or a copy of) an older session's file, the oldest f
 An imported ``session`` record bears "imported": {"from", "id", "ts"}: the program that it comes from, what
 that called it, and when it was imported.
 
-Titles, pins, tags and briefs are labels. Any process adds them, also while another one writes the session;
-they are no activity of the session, so its age is that of the other records. A title with "auto": true was
-made by a model, and stands behind the user's own.
+Titles, pins, tags, briefs and what was noted are labels. Any process adds them, also while another one writes
+the session; they are no activity of the session, so its age is that of the other records. A title with
+"auto": true was made by a model, and stands behind the user's own. To look through what a fork continues is
+its forerunner's.
 """
 
 from __future__ import annotations
@@ -69,6 +73,7 @@ __all__ = [
     "encode_message",
     "encode_record",
     "from_wire",
+    "noted_record",
     "pin_record",
     "prune_record",
     "reads_record",
@@ -86,7 +91,7 @@ __all__ = [
 FORMAT_VERSION = 1
 UNKNOWN_TYPE = "a record of an unknown type"
 """Why `decode_line` refuses what may be the record of a later version."""
-LABEL_TYPES = frozenset({"title", "pin", "tag", "brief"})
+LABEL_TYPES = frozenset({"title", "pin", "tag", "brief", "noted"})
 CONTROL_TYPES = frozenset({"session", "state", "usage", "compact", "rewind", "reads", "prune"}) | LABEL_TYPES
 
 _READS_OF_A_RECORD = 200
@@ -272,6 +277,13 @@ def brief_record(text: str, *, ts: float, by: str = "") -> dict[str, Any]:
     """What was done in the session. ``by``: the model that wrote it, empty where it was put together from
     what the session did."""
     return {"type": "brief", "ts": ts, "text": text, "by": by}
+
+
+def noted_record(upto: str | None, *, ts: float, left: int = 0) -> dict[str, Any]:
+    """What leads to the message ``upto`` was looked through for notes, and what came of it is kept. ``left``:
+    so many of the user's messages wait for the next start."""
+    record: dict[str, Any] = {"type": "noted", "ts": ts, "upto": upto}
+    return record | {"left": left} if left else record
 
 
 def compact_record(

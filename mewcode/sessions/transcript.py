@@ -33,14 +33,15 @@ def read_transcript(folder: Path) -> list[Spoken]:
     for message in loaded.messages:
         if message.role == "user" and message.origin == "user":
             turn = loaded.turn_of.get(message.id, turn)
-        text = _text(message)
+        text = message_text(message)
         if text.strip():
-            role = "reminder" if message.origin == "reminder" else message.role
+            role = "reminder" if message.origin in ("reminder", "recall") else message.role
             spoken.append(Spoken(turn, role, text, any(result.is_error for result in message.tool_results)))
     return spoken
 
 
-def _text(message: Message) -> str:
+def message_text(message: Message) -> str:
+    """All that a message holds, as text; a call of a tool in brackets."""
     parts = []
     for block in message.content:
         if isinstance(block, Text):

@@ -35,14 +35,17 @@ def find_ripgrep(environ: Mapping[str, str] | None = None) -> str | None:
     return None
 
 
-def _ripgrep_command(rg: str, search: Search) -> list[str]:
-    base = Path(search.base)
+def plain_flags(base: Path) -> list[str]:
+    """What each search below a folder is given: no settings of the user's, and the ignore files of git."""
     in_git = any(os.path.lexists(folder / ".git") for folder in (base, *base.parents))
-    command = [rg, "--no-config", "--no-messages", "--color=never", "--null", "--sort=path"]
-    command += ["--no-ignore-dot", "--no-ignore-global"]
+    flags = ["--no-config", "--no-messages", "--color=never", "--no-ignore-dot", "--no-ignore-global"]
     # Outside a repository ignore files count all the same, but only those within the folder: a rule such as
     # `*` in a home folder kept under git is not meant for what lies below.
-    command += [] if in_git else ["--no-require-git", "--no-ignore-parent"]
+    return flags if in_git else [*flags, "--no-require-git", "--no-ignore-parent"]
+
+
+def _ripgrep_command(rg: str, search: Search) -> list[str]:
+    command = [rg, *plain_flags(Path(search.base)), "--null", "--sort=path"]
     if search.hidden:
         command += ["--hidden", "--glob=!.git"]
     target = f"./{search.target}" if search.target else "./"

@@ -21,7 +21,8 @@ _SAMPLES = PACKAGE / "demo" / "project"
 # What talks to a person through the process's own streams.
 _SPEAKING = (
     "cli.py", "app.py", "headless/", "repl/", "demo/", "onboarding/", "doctor/", "completion/",
-    "session_commands/", "memory_commands/", "inspection/", "infra/log_file.py",
+    "session_commands/", "memory_commands/", "knowledge_commands/", "inspection/", "eval/",
+    "infra/log_file.py",
 )  # fmt: skip
 # Programs of their own, run as children: their streams are pipes to us.
 _CHILDREN = ("tools/search_process.py", "sessions/regex_process.py")

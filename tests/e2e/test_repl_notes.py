@@ -19,7 +19,7 @@ def test_a_note_that_is_typed_counts_at_once_and_in_the_next_session(start: Star
     ask(terminal, "hello")
     terminal.wait_for("First.")
     ask(terminal, "# 我喜欢简短的回答")
-    terminal.wait_for("noted: 我喜欢简短的回答 · mewcode memory undo takes it back")
+    terminal.wait_for("noted: 我喜欢简短的回答 · /memory undo takes it back")
     ask(terminal, "# never commit without a test")
     terminal.wait_for_screen("what is this note about?")
     terminal.send("\r")

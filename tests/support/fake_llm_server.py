@@ -23,6 +23,7 @@ from .fake_llm_answer import (
     whole_body,
 )
 from .fake_llm_anthropic_check import anthropic_violation
+from .fake_llm_extraction import NOTHING_TO_NOTE, is_extraction
 from .fake_llm_openai_check import openai_violation
 from .fake_llm_progress import Gates, Progress
 from .fake_llm_reply import Cut, Dialect, Gate, JsonObject, Reply, happenings
@@ -46,8 +47,10 @@ class FakeLLM:
     The attributes may be changed while the server runs. `routes` maps a path such as `/v1/models` to a reply
     that is sent for it without using up the script. `aside` is a reply to every request that offers no tools,
     likewise: what a program asks beside its conversations. Such requests are then `side_calls` and no
-    `generations`. `api_key` of None lets any key in. `input_tokens` is what
-    count_tokens answers; None means a quarter of the body's bytes.
+    `generations`. What it asks for notes has answers of its own, `extracts`, in order, then that there is
+    nothing to note, unless the rule `extract_with` says otherwise; such requests are `extractions`, and
+    neither of the others. `api_key` of None lets any key in. `input_tokens` is what count_tokens answers;
+    None means a quarter of the body's bytes.
     """
 
     def __init__(
@@ -70,6 +73,8 @@ class FakeLLM:
         self.input_tokens: int | None = None
         self.routes: dict[str, Reply] = {}
         self.aside: Reply | None = None
+        self.extracts: deque[Reply] = deque()
+        self.extract_with: Rule | None = None
         self.requests: list[RecordedRequest] = []
         self.disconnects: list[int] = []
         self.problems: list[str] = []
@@ -143,15 +148,22 @@ class FakeLLM:
     @property
     def generations(self) -> list[RecordedRequest]:
         """The requests that asked for a model answer, in order."""
-        return [item for item in list(self.requests) if item.generates and not self._is_aside(item)]
+        others = [item for item in list(self.requests) if item.generates and not is_extraction(item)]
+        return [item for item in others if not self._is_aside(item)]
 
     @property
     def side_calls(self) -> list[RecordedRequest]:
         """The requests that are answered with `aside`, in order."""
         return [item for item in list(self.requests) if item.generates and self._is_aside(item)]
 
+    @property
+    def extractions(self) -> list[RecordedRequest]:
+        """The requests for notes, in order."""
+        return [item for item in list(self.requests) if item.generates and is_extraction(item)]
+
     def _is_aside(self, request: RecordedRequest) -> bool:
-        return self.aside is not None and "tools" not in request.payload
+        is_bare = self.aside is not None and "tools" not in request.payload
+        return is_bare and not is_extraction(request)
 
     def assert_clean(self) -> None:
         """Raise AssertionError when there were problems."""
@@ -161,6 +173,11 @@ class FakeLLM:
         """The n-th request (from 1) for a model answer; waits for it. Raises TimeoutError."""
         self._wait(lambda: len(self.generations) >= n, timeout, f"request {n}")
         return self.generations[n - 1]
+
+    def wait_for_extraction(self, n: int = 1, *, timeout: float = 10.0) -> RecordedRequest:
+        """The n-th request for notes (from 1); waits for it. Raises TimeoutError."""
+        self._wait(lambda: len(self.extractions) >= n, timeout, f"extraction {n}")
+        return self.extractions[n - 1]
 
     async def request_seen(self, n: int = 1, *, timeout: float = 5.0) -> RecordedRequest:
         """`wait_for_request` for a coroutine."""
@@ -308,6 +325,11 @@ class FakeLLM:
         return openai_violation(request.json, self.dialect)
 
     def _next_reply(self, request: RecordedRequest) -> Reply:
+        if is_extraction(request):
+            reply = self.extracts.popleft() if self.extracts else None
+            if reply is None and self.extract_with is not None:
+                reply = self.extract_with(request)
+            return reply or Reply.text(NOTHING_TO_NOTE)
         if self.aside is not None and self._is_aside(request):
             return self.aside
         with contextlib.suppress(IndexError):

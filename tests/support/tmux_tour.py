@@ -27,6 +27,7 @@ from pathlib import Path
 from tests.support.archive import head, make_session, said
 from tests.support.fake_llm import FakeLLM, RecordedRequest, Reply
 from tests.support.program import PROGRAM, environment
+from tests.support.remembering_llm import answer_from_notes, note_what_is_told
 from tests.support.tmux import Tmux, TmuxError, Window
 
 MODEL = "claude-opus-5-5"
@@ -235,6 +236,50 @@ def killed(stage: Stage) -> None:
     again.wait_end()
 
 
+def notes(stage: Stage) -> None:
+    """What is said becomes a note, which the next session knows, the browser shows and the guard holds."""
+    stage.server.respond_with(answer_from_notes)
+    stage.server.extract_with = note_what_is_told
+    window = stage.start()
+    ask(window, "Remember: the staging host is called quokka.", "unknown")
+    window.wait_for("noted: Remember: the staging host")
+    ask(window, "记住：不要推送到 main 分支。", "unknown")
+    window.wait_for("noted: 记住")
+    window.type("/memory")
+    window.keys("Enter")
+    window.wait_for("^T every type")
+    window.type("推送")
+    window.wait_gone("staging")
+    window.keys("Right")
+    window.wait_for("your own words")
+    window.keys("Left", "Escape")
+    window.wait_for("staging")
+    window.keys("Tab", "Tab", "Tab")
+    window.wait_for("created")
+    window.keys("Escape")
+    ready(window)
+    window.keys("C-d")
+    window.wait_end()
+    again = stage.start()
+    ask(again, "Which host is staging?", "quokka")  # what is recalled may come too late for this one
+    ask(again, "Is staging still there?", "quokka")
+    again.wait_for("recalled:")
+    again.type("/memory why")
+    again.keys("Enter")
+    again.wait_for("quokka")
+    ready(again)
+    stage.server.respond_with(_unscripted)
+    stage.server.script(Reply.calls(("bash", {"command": "git push origin main"})), Reply.text("I did not."))
+    again.type("push it")
+    again.keys("Enter")
+    again.wait_for("Allow bash?")
+    again.keys("Escape")
+    again.wait_for("denied;")
+    ready(again)
+    again.keys("C-d")
+    again.wait_end()
+
+
 def _children(pid: int) -> list[int]:
     """The process groups of the commands that a process runs."""
     done = subprocess.run(
@@ -250,7 +295,7 @@ def _children(pid: int) -> list[int]:
 
 
 ACTS: dict[str, Callable[[Stage], None]] = {
-    act.__name__: act for act in (empty_list, picker, rewind, two_windows, killed)
+    act.__name__: act for act in (empty_list, picker, rewind, two_windows, killed, notes)
 }
 
 
@@ -260,7 +305,11 @@ ACTS: dict[str, Callable[[Stage], None]] = {
 def play(name: str, tmux: Tmux, columns: int, rows: int, theme: str, sessions: int, keep: Path | None) -> str:
     """Plays an act; what went wrong, else nothing."""
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mewcode-tour-")))
+        folder = Path(
+            stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="mewcode-tour-", ignore_cleanup_errors=True)
+            )
+        )
         server = stack.enter_context(FakeLLM())
         server.aside = Reply.error(400, message="nothing beside the conversation")
         server.respond_with(_unscripted)

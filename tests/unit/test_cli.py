@@ -97,6 +97,8 @@ def test_every_option_can_be_said() -> None:
         "plain": ["--plain"],
         "session_flags": ["sessions", "check", "--repair"],
         "memory_flags": ["memory", "list", "--all"],
+        "knowledge_flags": ["knowledge", "search", "x", "--limit", "3"],
+        "eval_flags": ["eval", "recall", "--dataset", "x"],
         "no_memory": ["--no-memory"], "trust": ["--trust"], "verbose": ["--verbose"], "demo": ["demo"],
     }  # fmt: skip
     assert set(flags) == set(Options.__struct_fields__)
@@ -267,7 +269,10 @@ def test_the_epilog_names_each_sub_command() -> None:
     named = re.findall(r"^  mewcode (\w+)", cli._EPILOG, re.MULTILINE)
     assert sorted(named) == sorted([*cli._COMMANDS, "demo"])
     for name in named:
-        first = {"completion": "bash", "sessions": "list", "memory": "list", "prompt": "show"}.get(name)
-        words = [first] if first else []
+        first = {
+            "completion": "bash", "sessions": "list", "memory": "list", "knowledge": "list", "prompt": "show",
+            "eval": "recall --dataset x",
+        }.get(name, "")  # fmt: skip
+        words = first.split()
         assert parse([name, *words]).prompt is None
         assert parse(["--", name]).prompt == name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def test_a_note_is_kept_found_read_and_forgotten(tmp_path: Path) -> None:
         aliases=["deploy window", "release day"],
     )  # fmt: skip
     assert said(saved).startswith("Noted: 部署窗口 (project_knowledge_部署窗口.md")
-    assert saved.view == TextView("noted: 部署窗口 · mewcode memory undo takes it back")
+    assert saved.view == TextView("noted: 部署窗口 · /memory undo takes it back")
     entry = one(notes, "部署窗口")
     assert (entry.origin, entry.source, entry.level) == ("agent", ("s1/c1",), "project")
     for query in ("什么时候部署", "release", "周五"):
@@ -63,6 +64,25 @@ def test_a_note_is_kept_found_read_and_forgotten(tmp_path: Path) -> None:
     assert notes.entries() == []
     with pytest.raises(ToolError, match="there is no note 部署窗口"):
         give(tmp_path, notes, "read_note", note="部署窗口")
+
+
+def test_a_day_that_only_today_explains_gets_its_date(tmp_path: Path) -> None:
+    notes = store(tmp_path)
+    fact = {
+        "type": "project_knowledge",
+        "name": "Freeze",
+        "body": "It begins tomorrow.",
+        "description": "明天",
+    }
+    give(tmp_path, notes, "save_note", **fact)
+    today = dt.datetime.fromtimestamp(NOW).date()
+    assert f"It begins tomorrow. (as of {today})" in said(give(tmp_path, notes, "read_note", note="Freeze"))
+    assert one(notes, "Freeze").line == f"明天 (as of {today})"
+    done, told = NoteDesk(notes, lambda: "s1", clock=lambda: NOW).take(
+        "下周五评审", "project_knowledge", "project"
+    )
+    assert done.shown.startswith("noted: 下周五评审 ·"), "its name is what was typed"
+    assert f"下周五评审 (as of {today})" in told
 
 
 def test_it_says_the_same_once_and_names_what_is_similar(tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ from tests.support.fake_llm import FakeLLM, Reply
 from tests.support.program import ROOT, environment
 
 FRONT_PAGE = (ROOT / "README.md").read_text(encoding="utf-8")
-README = FRONT_PAGE + "\n" + (ROOT / "docs/SESSIONS.md").read_text(encoding="utf-8")
+PAGES = ("docs/SESSIONS.md", "docs/NOTES.md")
+README = "\n".join([FRONT_PAGE, *((ROOT / page).read_text(encoding="utf-8") for page in PAGES)])
 LIBRARY = (ROOT / "docs/LIBRARY.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 PROSE = re.sub(r"^```.*?^```$", "", README, flags=re.DOTALL | re.MULTILINE)
@@ -166,8 +167,7 @@ def _anchors(text: str) -> set[str]:
 
 
 DOCUMENTS = (
-    "README.md", "docs/ARCHITECTURE.md", "docs/LIBRARY.md", "docs/SESSIONS.md", "docs/SPEED.md",
-    "CHANGELOG.md",
+    "README.md", "docs/ARCHITECTURE.md", "docs/LIBRARY.md", "docs/SPEED.md", *PAGES, "CHANGELOG.md",
 )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -94,7 +93,7 @@ def test_the_model_is_told_with_the_next_message(tmp_path: Path) -> None:
 
     async def scenario(session: Session) -> None:
         said = await finish(note_outcome(session, "# 我喜欢简短的回答"))
-        assert said == Say("noted: 我喜欢简短的回答 · mewcode memory undo takes it back")
+        assert said == Say("noted: 我喜欢简短的回答 · /memory undo takes it back")
         asked = note_outcome(session, "# never use tabs")
         assert isinstance(asked, Pick)
         assert asked.options[asked.selected].value == "correction_feedback user"
@@ -103,7 +102,7 @@ def test_the_model_is_told_with_the_next_message(tmp_path: Path) -> None:
         await take_turn(session, "hi")
 
     hold(tmp_path, provider, scenario)
-    sent = json.dumps(provider.requests[0], default=repr, ensure_ascii=False)
+    sent = "\n".join(message.text for message in provider.requests[0].messages)
     assert "The user noted this for later sessions" in sent
     assert "我喜欢简短的回答" in sent
 

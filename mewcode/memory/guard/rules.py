@@ -27,6 +27,8 @@ _FORBIDS = re.compile(
     r"\s*(?P<what>[^,;:，。；：！\n(（]{2,120})",
     re.IGNORECASE,
 )
+_MARKS = re.compile(r"never|not|n['’]t|circumstances|forbidden|before|[不禁切严绝永别前]", re.IGNORECASE)
+"""What a line without holds no rule."""
 _RUN = r"(?:run|execute|call)\s+"
 _RUN_CHINESE = r"(?:运行|执行|跑一下|跑一遍|跑)\s*"
 _WHAT = r"(?P<what>`[^`\n]+`|[^,;:，。；：\n(（]{2,80}?)"
@@ -78,6 +80,8 @@ def rules_in(text: str, source: str) -> tuple[GuardRule, ...]:
     text = _FENCE.sub("", text[:_MOST_TEXT])
     found: list[GuardRule] = []
     for line in text.splitlines():
+        if not _MARKS.search(line):
+            continue
         for rule in _rules_of(_STRONG.sub("", line[:_MOST_LINE]), source):
             if rule not in found:
                 found.append(rule)

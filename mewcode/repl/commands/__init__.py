@@ -8,6 +8,7 @@ from mewcode.repl.commands.builtin import builtin_commands
 from mewcode.repl.commands.registry import (
     Above,
     Aside,
+    BrowseNotes,
     Clear,
     Command,
     CommandRegistry,
@@ -37,6 +38,7 @@ from mewcode.repl.commands.registry import (
 __all__ = [
     "Above",
     "Aside",
+    "BrowseNotes",
     "Clear",
     "Command",
     "CommandRegistry",

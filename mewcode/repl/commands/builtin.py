@@ -6,12 +6,30 @@ from typing import TYPE_CHECKING
 
 from mewcode.core.access import MODES
 from mewcode.permissions.modes import DESCRIPTIONS
+from mewcode.repl.commands.note_names import NoteNames
 from mewcode.repl.commands.recent import RecentSessions
 from mewcode.repl.commands.registry import Command, CommandRegistry, Desk, Outcome, Run, Values
 
 if TYPE_CHECKING:
     from mewcode.agent.session import Session
 
+MEMORY_WORDS: Values = (
+    ("list", "the notes in force; list --all also the others"),
+    ("add", "[TYPE] TEXT: kept at once, as # TEXT"),
+    ("show", "NAME: one note, whole"),
+    ("why", "which notes stood before the last answer, and where each is from"),
+    ("inbox", "what waits for your yes; inbox approve 1, inbox refuse 1"),
+    ("undo", "[ID]: takes back the last change, or that one"),
+    ("history", "what was changed, by whom"),
+    ("tidy", "merges, closes and shortens notes now"),
+    ("forget", "NAME: deletes it; restore brings it back"),
+    ("restore", "[NAME]: what was forgotten or closed; without NAME lists it"),
+    ("pin", "NAME: it stands whole in each prompt"),
+    ("unpin", "NAME: takes that back"),
+    ("move", "NAME LEVEL: to the level user or project"),
+    ("off", "no notes in this session: none is read, none is written"),
+    ("on", "notes again"),
+)
 THEME_CHOICES: Values = (
     ("auto", "what the terminal suggests"),
     ("dark", "for a dark background"),
@@ -33,7 +51,16 @@ def _in(module: str, function: str) -> Run:
     return run
 
 
-_ROOM = (
+_MORE = (
+    Command(
+        "memory",
+        "the notes: a browser, and words that list, add, show and change them",
+        _in("memory", "memory"),
+        "[WORD ...]",
+        MEMORY_WORDS,
+        anytime=True,
+        look_up=NoteNames(),
+    ),
     Command(
         "context",
         "what fills the model's window, and when it is summed up",
@@ -89,7 +116,7 @@ def builtin_commands() -> CommandRegistry:
                 _in("status", "status"), anytime=True),
         Command("cost", "tokens and dollars by model, of this session and this week",
                 _in("costs", "cost"), anytime=True),
-        *_ROOM,
+        *_MORE,
         Command("todos", "the list of what is to be done", _in("session", "todos"), anytime=True),
         Command("copy", "copy the last answer, or its N-th code block", _in("copy", "copy"), "[N]",
                 anytime=True),

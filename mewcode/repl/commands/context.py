@@ -15,7 +15,7 @@ async def context(desk: Desk, argument: str) -> Outcome:
 
     keeper = session.keeper
     ahead = ahead_words(keeper.ahead.spent.context_tokens, MOST_CALLS)
-    return WindowUse(session.measure(), keeper.stopped, ahead)
+    return WindowUse(keeper.measure(), keeper.stopped, ahead)
 
 
 async def compact(desk: Desk, argument: str) -> Outcome:

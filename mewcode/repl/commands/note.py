@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def note_outcome(session: Session, line: str) -> Outcome:
     """Keeps the words behind the ``#``; asks what they are about only where they do not say."""
     notes, text = session.notes, line.removeprefix("#").strip()
-    if notes is None:
+    if notes is None or notes.is_off:
         return Say("notes are off: this was neither kept nor sent", "To send it, begin with another word.")
     if not text:
         return Say("# TEXT keeps a note")
@@ -38,4 +38,6 @@ async def _keep(session: Session, notes: NoteTaker, text: str, kind: str) -> Out
     said, told = await asyncio.to_thread(notes.take, text, kind)
     if told:
         session.agent.remind(told)
+    if session.noting is not None:
+        session.noting.noted_by_hand(session)
     return Say(said)

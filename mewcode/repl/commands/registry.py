@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mewcode.context.parts import Parts
     from mewcode.core.events import AgentEvent
     from mewcode.core.outcome import View
+    from mewcode.repl.memory_browser_items import Tab
     from mewcode.repl.theme import ThemeName
 
 
@@ -140,6 +141,13 @@ class PickSession:
 
 
 @dataclass(frozen=True, slots=True)
+class BrowseNotes:
+    """The notes are to be looked through and changed, beginning with that tab."""
+
+    tab: Tab = "notes"
+
+
+@dataclass(frozen=True, slots=True)
 class OpenSession:
     """A session is to be opened that another window may hold: ``open`` then raises `SessionBusy`, and the
     user is asked. It gets whether a copy of the session is to be continued instead. ``trust``: see
@@ -196,8 +204,8 @@ class Above:
     then: Outcome
 
 
-Step = Pick | Later | Above | PickSession | OpenSession
-"""What is followed by another outcome."""
+Step = Pick | Later | Above | PickSession | OpenSession | BrowseNotes
+"""What is followed by another outcome, or by nothing."""
 End = (
     Say
     | Table

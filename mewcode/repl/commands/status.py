@@ -40,8 +40,19 @@ def _session(desk: Desk) -> tuple[Row, ...]:
         ("saved", session.archive.failing or "yes"),
         ("messages", f"{len(session.agent.conversation.messages):,}"),
         ("queue", "\n".join(desk.queued) or "empty"),
+        ("notes", _notes(desk)),
         ("background", "\n".join([*background, *work]) or "nothing"),
     )
+
+
+def _notes(desk: Desk) -> str:
+    """Whether notes are taken, and what that has cost today."""
+    noting = desk.session.noting
+    if noting is None:
+        return "off"
+    budget = noting.budget
+    spent = f"{budget.spent():,} of {budget.limit:,} tokens used today"
+    return f"off for this session; {spent}" if noting.is_off else f"on; {spent}"
 
 
 def _path(desk: Desk, path: Path) -> str:

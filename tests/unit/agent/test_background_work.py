@@ -26,8 +26,8 @@ from tests.support.archive import head, make_session, said
 from tests.support.sample_session import project_in, records, sample_session, take_turn
 from tests.support.scripted_provider import Hold, ScriptedProvider, answer, failure
 
-AT_ONCE = Waits(briefs=0.0, upkeep=0.0, busy=0.01)
-NEVER = Waits(briefs=3_600.0, upkeep=3_600.0)
+AT_ONCE = Waits(index=0.0, briefs=0.0, upkeep=0.0, busy=0.01)
+NEVER = Waits(index=3_600.0, briefs=3_600.0, upkeep=3_600.0)
 LIMIT = 20.0
 
 
@@ -356,3 +356,29 @@ def test_the_end_waits_for_nothing_that_can_wait(tmp_path: Path) -> None:
     provider = Provider([slow, *answer("late")])
     play(tmp_path, provider, scenario, waits=AT_ONCE)
     assert brief_state(ended.archive.folder) == ""
+
+
+@pytest.mark.parametrize("waits", [AT_ONCE, NEVER, None])
+def test_documents_are_indexed_in_time_where_a_person_is(waits: Waits | None, tmp_path: Path) -> None:
+    begun, shown = asyncio.Event(), list[tuple[str, ...]]()
+
+    async def scenario(session: Session) -> None:
+        async def forever() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        session.work._index_documents = lambda: session.background.start("index", forever())
+        if waits is not None:
+            session.work._waits = waits
+            session.work.attend(session, lambda: shown.append(session.background.running))
+            if waits is AT_ONCE:
+                async with asyncio.timeout(LIMIT):
+                    await begun.wait()
+        await take_turn(session, "hello")
+
+    before = time.monotonic()
+    play(tmp_path, Provider(), scenario, None)
+    assert begun.is_set() == (waits is AT_ONCE)
+    if waits is AT_ONCE:
+        assert "index" in shown[0]
+    assert time.monotonic() - before < LIMIT

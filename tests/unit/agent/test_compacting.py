@@ -355,7 +355,7 @@ def test_what_fills_the_window_can_be_measured(tmp_path: Path) -> None:
 
     async def scenario(session: Session) -> None:
         await talk(session, 2)
-        parts = session.measure()
+        parts = session.keeper.measure()
         assert abs(parts.used - session.context_tokens) <= 1
         names = {part.name for part in parts.parts}
         assert {"identity", "environment", "user"} <= names

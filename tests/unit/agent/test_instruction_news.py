@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from mewcode.agent.rewind import points, rewind
 from mewcode.agent.session import Session
+from mewcode.instructions import gate
 from tests.support.sample_session import hold, project_in, take_turn
 from tests.support.scripted_provider import Answer, ScriptedProvider, answer, call
 
@@ -49,6 +52,53 @@ def test_a_folder_is_told_of_once_and_again_after_going_back(tmp_path: Path) -> 
         assert (project / "lib/x.py").exists()
 
     hold(tmp_path, ScriptedProvider(*reads(3)), scenario)
+
+
+def test_a_change_since_the_session_was_warmed_up_goes_along_with_the_first_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "_MOMENT", 0.0)  # as though the user had taken their time
+    project = project_with_lib(tmp_path)
+
+    async def scenario(session: Session) -> None:
+        await session.warm()
+        (project / "MEWCODE.md").write_text("Theirs.\n")
+        await take_turn(session, "one")
+        assert told(session, "+Theirs.") == 1
+
+    hold(tmp_path, ScriptedProvider(answer("ok")), scenario)
+
+
+def test_what_changes_a_moment_after_the_prompt_was_built_goes_along_with_a_later_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "_MOMENT", 1_000.0)
+    project = project_with_lib(tmp_path)
+
+    async def scenario(session: Session) -> None:
+        await session.prepare()
+        (project / "MEWCODE.md").write_text("Theirs.\n")
+        await take_turn(session, "one")
+        assert told(session, "+Theirs.") == 0
+        await take_turn(session, "two")
+        assert told(session, "+Theirs.") == 1
+
+    hold(tmp_path, ScriptedProvider(answer("ok"), answer("ok")), scenario)
+
+
+def test_a_prompt_made_anew_leaves_what_tools_came_upon_to_be_told(tmp_path: Path) -> None:
+    project = project_with_lib(tmp_path)
+
+    async def scenario(session: Session) -> None:
+        await take_turn(session, "one")
+        (project / "MEWCODE.md").write_text("Theirs.\n")
+        (project / "lib/MEWCODE.md").write_text("LIB 新\n")
+        assert await session.reload() == ("MEWCODE.md", "lib/MEWCODE.md")
+        await take_turn(session, "two")
+        assert told(session, "+Theirs.") == 0
+        assert told(session, "+LIB 新") == 1
+
+    hold(tmp_path, ScriptedProvider(*reads(2)), scenario)
 
 
 def test_a_change_that_was_rewound_is_told_again(tmp_path: Path) -> None:

@@ -372,9 +372,7 @@ def test_behind_a_compaction(tmp_path: Path) -> None:
         conversation = session.agent.conversation
         summary = new_message("user", (Text("all before"),), "compaction")
         kept = (summary, *conversation.messages[-4:])
-        conversation.messages[:] = session.archive.compact(  # type: ignore[attr-defined]
-            kept, turns=3, totals=Totals()
-        )
+        conversation.begin_anew(session.archive.compact(kept, turns=3, totals=Totals()))
         await say(session, "four")
         assert [point.text for point in await points(session)] == ["one", "two", "three", "four"]
         await back(session, "four")

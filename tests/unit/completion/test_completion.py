@@ -76,7 +76,18 @@ def completed(line: str, tmp_path: Path) -> list[str]:
         ("mewcode -p --output-format s", ["stream-json"]),
         (
             "mewcode ",
-            ["config", "doctor", "sessions", "memory", "instructions", "prompt", "completion", "demo"],
+            [
+                "config",
+                "doctor",
+                "sessions",
+                "memory",
+                "knowledge",
+                "instructions",
+                "prompt",
+                "eval",
+                "completion",
+                "demo",
+            ],
         ),
         ("mewcode config ", ["show", "path"]),
         ("mewcode config show --j", ["--json"]),
@@ -141,7 +152,10 @@ def program_that_completes(folder: Path) -> dict[str, str]:
         ("mewcode sessions search ", ""),
         ("mewcode memory show ", "notes"),
         ("mewcode memory forget x ", "notes"),
+        ("mewcode memory pin x ", "notes"),
+        ("mewcode memory why ", "sessions"),
         ("mewcode memory add ", ""),
+        ("mewcode knowledge search ", ""),
     ],
 )
 @pytest.mark.parametrize("shell", INSTALLED)

@@ -12,7 +12,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mewcode.config.edit import add_rule, remember_project_rule, with_rule
+from mewcode.config.edit import (
+    add_rule,
+    remember_project_rule,
+    with_item,
+    with_rule,
+    without_item,
+)
 from mewcode.config.trust import TrustStore, needs_trust
 from mewcode.core.errors import ConfigError
 from mewcode.infra.paths import Places
@@ -156,6 +162,68 @@ def test_whatever_the_file_the_rule_is_added_and_the_old_text_stays(
     assert all(letter in letters for letter in data), "the old bytes stand in the new ones, in order"
 
 
+PATHS = ("knowledge", "paths")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("knowledge:\n  paths:\n    - 'R'\n", "knowledge:\n  paths:\n"),
+        ("knowledge:\n  paths:\n    - a # 一\n    - R # 二\n    # 三\n    - b\nmodel: x\n",
+         "knowledge:\n  paths:\n    - a # 一\n    # 三\n    - b\nmodel: x\n"),
+        ("knowledge:\n  paths:\n  - a\n  - R", "knowledge:\n  paths:\n  - a\n"),
+        ("knowledge:\r\n  paths:\r\n  - R\r\n  - a\r\n", "knowledge:\r\n  paths:\r\n  - a\r\n"),
+        ("knowledge: {paths: [R]}\n", "knowledge: {paths: []}\n"),
+        ("knowledge: {paths: [R, a]}\n", "knowledge: {paths: [a]}\n"),
+        ("knowledge: {paths: [a, R, b]} # 注\n", "knowledge: {paths: [a, b]} # 注\n"),
+        ("knowledge: {paths: [a, 'R']}\n", "knowledge: {paths: [a]}\n"),
+        ("knowledge:\n  paths: [\n    a,\n    R,\n  ]\n", "knowledge:\n  paths: [\n    a,\n  ]\n"),
+        ("knowledge:\n  paths:\n    - R\n    - a\n    - R\n", "knowledge:\n  paths:\n    - a\n"),
+        ("knowledge:\n  paths:\n    - >-\n      R\n    - a\n", "knowledge:\n  paths:\n    - a\n"),
+        ("knowledge: {paths: [a]}\n", "knowledge: {paths: [a]}\n"),
+        ("model: R\n", "model: R\n"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_an_item_is_removed_and_the_rest_stays(before, after):
+    assert without_item(before.encode(), PATHS, "R", "f").decode() == after
+
+
+def test_what_cannot_be_removed_alone_is_said():
+    for text in (
+        "knowledge: {paths: &p [R]}\nhooks: {a: *p}\n",
+        "knowledge:\n  paths:\n  - &a R\n  - *a\n  - b\n",
+    ):
+        with pytest.raises(ConfigError, match="the path cannot be removed") as caught:
+            without_item(text.encode(), PATHS, "R", "f")
+        assert caught.value.hint == "Remove it from knowledge.paths by hand: 'R'"
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(ITEMS, max_size=4),
+    ITEMS,
+    st.sampled_from([True, False, None]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+)
+def test_what_was_added_can_be_removed_again(items, item, style, newline, final):
+    values = {"model": "m", "knowledge": {"paths": items}, "ui": {"theme": "dark"}}
+    text = yaml.safe_dump(values, default_flow_style=style, sort_keys=False, width=10**6)
+    text = text.replace("\n", newline)
+    data = (text if final else text.rstrip("\r\n")).encode()
+    added = with_item(data, PATHS, item, "f")
+    assert item in yaml.safe_load(added)["knowledge"]["paths"]
+    removed = without_item(added, PATHS, item, "f")
+    left = [other for other in items if other != item]
+    expected = {**values, "knowledge": {"paths": left}}
+    said = yaml.safe_load(removed)
+    said["knowledge"]["paths"] = said["knowledge"]["paths"] or []
+    assert said == expected
+    letters = iter(added)
+    assert all(letter in letters for letter in removed), "what is left stood there in this order"
+
+
 def test_files_are_made_private_and_keep_their_mode(tmp_path):
     path = tmp_path / "new" / "config.yaml"
     assert add_rule(path, "deny", RULE)
@@ -210,7 +278,7 @@ class TestRememberProjectRule:
         path = folders.write("local", "permissions: {allow: [bash]}\n")
         store = TrustStore(folders.places.user)
         said = remember_project_rule(folders.places, store, RULE)
-        assert said == f"{path} is not trusted yet: the rule holds for this session."
+        assert said.startswith(f"{path} is not trusted yet. The rule holds for this session. ")
         assert path.read_text() == "permissions: {allow: [bash]}\n"
         assert folders.load(trusted=False).config.permissions.allow == []
 

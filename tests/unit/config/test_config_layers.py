@@ -104,13 +104,25 @@ def test_keys_are_text_as_written_and_dates_stay_text(folders):
 
 
 def test_the_sections_of_other_parts_take_any_mapping(folders):
-    for section in ("sessions", "knowledge", "sandbox", "hooks"):
+    for section in ("sessions", "sandbox", "hooks"):
         folders.write("user", f"{section}:\n  a: [1, {{b: null}}]\n  c: {{d: x, e: 1.5}}\n")
         folders.write("project", f"{section}:\n  c: {{d: y}}\n  f: 2\n")
         config = folders.load().config
         assert getattr(config, section) == {"a": [1, {"b": None}], "c": {"d": "y", "e": 1.5}, "f": 2}
         assert config.origin(f"{section}.c.d").endswith("proj/.mewcode/config.yaml:2")
         assert config.origin(f"{section}.a.1.b") == "user config ~/.mewcode/config.yaml:2"
+
+
+def test_the_paths_of_documents_are_those_of_all_levels(folders):
+    folders.write("user", "knowledge: {paths: [~/手册]}\n")
+    folders.write("project", "knowledge:\n  paths:\n  - docs\n")
+    folders.write("local", "knowledge:\n  paths: [a.md, b.md]\n")
+    loaded = folders.load()
+    assert loaded.config.knowledge.paths == ["~/手册", "docs", "a.md", "b.md"]
+    assert loaded.config.origin("knowledge.paths.1").endswith("proj/.mewcode/config.yaml:3")
+    assert loaded.config.origin("knowledge.paths.3").endswith("proj/.mewcode/config.local.yaml:2")
+    origin = next(row[2] for row in describe(loaded) if row[0] == "knowledge.paths")
+    assert "user config ~/.mewcode/config.yaml:1" in origin
 
 
 def test_flags_may_be_nested_and_the_caller_keeps_what_it_gave(folders):
@@ -161,9 +173,9 @@ def test_a_start_without_files_imports_no_yaml(child_env):
 
 def test_big_sections_in_two_layers_take_time_of_their_size(folders):
     for level, value in (("user", "{a: 1}"), ("project", "2")):
-        folders.write(level, "knowledge:\n" + "".join(f"  k{n}: {value}\n" for n in range(12_000)))
+        folders.write(level, "hooks:\n" + "".join(f"  k{n}: {value}\n" for n in range(12_000)))
     loaded = folders.load()
-    assert loaded.config.knowledge == {f"k{n}": 2 for n in range(12_000)}
+    assert loaded.config.hooks == {f"k{n}": 2 for n in range(12_000)}
     assert len(describe(loaded)) > 12_000
 
 

@@ -297,3 +297,17 @@ def test_an_untrusted_project_may_only_switch_notes_off(folders, user, project, 
     assert loaded.config.memory == MemoryConfig(enabled=enabled)
     assert sum("memory." in notice for notice in loaded.notices) == len(loaded.notices) == left_out
     assert folders.load(trusted=True).config.memory.enabled == ("true" in project)
+
+
+@pytest.mark.parametrize("level", ["project", "local"])
+def test_which_documents_are_read_is_not_a_strangers_to_say(folders, level):
+    folders.write("user", "knowledge: {paths: [~/manual]}\n")
+    folders.write(level, "knowledge: {paths: [../secrets]}\n")
+    loaded = folders.load(trusted=False)
+    assert loaded.config.knowledge.paths == ["~/manual"]
+    assert len(loaded.notices) == 1
+    assert (
+        "knowledge is ignored until you trust this folder: it says which files are read" in loaded.notices[0]
+    )
+    assert any("knowledge" in phrase for phrase in needs_trust(folders.places))
+    assert folders.load(trusted=True).config.knowledge.paths == ["~/manual", "../secrets"]

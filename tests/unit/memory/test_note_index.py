@@ -53,6 +53,9 @@ def test_a_description_is_cut_and_the_body_stands_in() -> None:
     assert len(entry(1, description="é" * 300).line.encode()) <= MOST_DESCRIPTION
     assert entry(1, description="é" * 100).line == "é" * 100
     assert entry(1, body="\n\n# 标题 title\n\nmore").line == "标题 title"
+    assert entry(1, body="---\n> - an item *of* a list").line == "an item *of* a list"
+    assert entry(1, body="**Why**: it breaks.").line == "**Why**: it breaks."
+    assert entry(1, body="-Werror is on").line == "-Werror is on"
     assert len(entry(1, body="标" * 50).line.encode()) <= MOST_FIRST_LINE
     assert entry(1, description="one\ntwo").line in ("one two", "one\ntwo")
 

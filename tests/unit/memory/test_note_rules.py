@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mewcode.memory.changes import Create, Supersede, Update
+from mewcode.memory.changes import Create, Forget, Ref, Supersede, Update
 from mewcode.memory.dates import time_of, time_text
 from mewcode.memory.rules import merged, prepared
 from mewcode.memory.similar import almost_same_body, likeness
@@ -79,6 +79,29 @@ def test_a_conflict_told_twice_waits_once(tmp_path: Path) -> None:
     waiting = [entry for entry in notes.entries() if entry.state(NOW) == "inbox"]
     assert len(waiting) == 1
     assert len(notes.history()) == 2
+
+
+def test_a_refused_conflict_is_not_proposed_again(tmp_path: Path) -> None:
+    notes = store(tmp_path)
+    add(notes, note("a", "The freeze begins on 2026-03-05."))
+    other = note("a", "The freeze begins on 2026-03-12.", origin="agent")
+    [told] = add(notes, other, by="agent")
+    refusal = notes.apply([Forget(Ref("project", told.file))], by="user")
+    again = [
+        *add(notes, other, by="agent"),
+        *add(notes, note("A", "A freeze begins on 2026-03-12", origin="agent"), by="agent"),
+        *notes.apply(
+            [Update(ref(one(notes, "a")), {"body": other.body}, by_origin="agent")], by="agent"
+        ).outcomes,
+        *notes.apply([Supersede(ref(one(notes, "a")), other)], by="agent").outcomes,
+    ]
+    assert {outcome.kind for outcome in again} == {"withheld"}
+    assert "the user refused it on" in again[0].reason
+    later = note("a", "The freeze begins on 2026-04-09.", origin="agent")
+    assert [outcome.kind for outcome in add(notes, later, by="agent")] == ["conflict"], "another day is news"
+    notes.undo()
+    notes.undo(refusal.id)
+    assert [outcome.kind for outcome in add(notes, other, by="agent")] == ["unchanged"], "it waits again"
 
 
 @pytest.mark.parametrize("origin", ["tool", "web"])

@@ -16,6 +16,7 @@ from mewcode.core.errors import NoteError, UsageError
 from mewcode.infra.paths import find_places
 from mewcode.memory_commands.run import command_of, run_memory
 from mewcode.memory_commands.words import VERBS
+from tests.support.fake_llm import FakeLLM, Reply
 from tests.support.program import environment, run_program
 
 Run = Callable[..., tuple[int, Any, str]]
@@ -59,6 +60,11 @@ def test_each_word_is_run() -> None:
         (["show", "x", "--force"], "takes no --force"),
         (["history", "--limit", "0"], "at least 1"),
         (["list", "--level", "both"], "invalid choice"),
+        (["list", "--model", "x"], "takes no --model"),
+        (["move", "x"], "needs more"),
+        (["pin"], "needs more"),
+        (["tidy", "x"], "does not take: x"),
+        (["off", "x"], "does not take: x"),
     ],
 )
 def test_wrong_usage(words: list[str], says: str) -> None:
@@ -164,7 +170,7 @@ def test_edit_opens_the_editor(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
     environ = {"HOME": str(tmp_path / "home"), "EDITOR": "sed -i s/one/hand/", "PATH": os.environ["PATH"]}
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     context = Context(parse(["memory", "edit", "a"]), environ, find_places(tmp_path / "project", environ))
-    assert writing.edit(context) == 0
+    assert writing.edit(context).is_done
     [last, _] = context.store.history()[::-1]
     assert (last[1].by, context.store.entries()[0].line) == ("hand", "hand")
 
@@ -241,10 +247,70 @@ def test_notes_of_an_untrusted_folder_are_named_not_shown(run: Run, tmp_path: Pa
         run("add", "--type", "project", "--name", "a", "one")
 
 
+def test_an_undo_before_the_first_note_of_a_project_leaves_it_open(run: Run) -> None:
+    run("add", "--type", "user", "--name", "a", "one")
+    assert run("undo")[0] == 0
+    assert run("add", "--type", "project", "--name", "b", "two")[0] == 0
+    assert [item["name"] for item in run("list", "--json")[1]] == ["b"]
+
+
 def test_what_a_note_says_cannot_act_on_the_terminal(run: Run) -> None:
     run("add", "--type", "project", "--name", "a\x1b]0;x\x07b", "body \x1b[31mred\x1b[2J")
     for words in (("list",), ("show", "ab"), ("history",)):
         assert "\x1b" not in run(*words)[1]
+
+
+def test_pin_move_and_inbox(run: Run) -> None:
+    run("add", "--type", "project", "--name", "部署日", "周五")
+    assert run("pin", "部署日")[:2] == (0, "pinned: 部署日\n")
+    assert run("move", "部署日", "user", "--json")[1][0]["action"] == "moved"
+    listed = run("list", "--json")[1][0]
+    assert (listed["pinned"], listed["level"]) == (True, "user")
+    assert run("unpin", "部署日", "--json")[1][0]["action"] == "updated"
+    assert run("inbox", "--json")[1] == []
+    assert run("inbox") == (0, "", "mewcode: nothing waits for your yes\n")
+    with pytest.raises(UsageError, match="takes no say yes"):
+        run("inbox", "say", "yes")
+    with pytest.raises(NoteError, match="no note 1 waits"):
+        run("inbox", "approve", "1")
+
+
+def test_off_says_how(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run("off")
+    assert code == 0
+    assert f"memory: {{enabled: false}} in {tmp_path / 'home/.mewcode/config.yaml'}" in out
+    assert "--no-memory" in out
+    assert run("off", "--json")[1]["key"] == "memory.enabled"
+
+
+def test_tidy_asks_the_model_and_says_what_was_done(tmp_path: Path, fake_llm: FakeLLM) -> None:
+    env = environment(tmp_path, anthropic=fake_llm.url)
+
+    def tidy(*more: str, env: dict[str, str] = env) -> tuple[int, str, str]:
+        done = run_program(["memory", "tidy", *more], cwd=tmp_path, env=env)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    assert tidy() == (0, "", "mewcode: there are no notes yet\n")
+    add = ["memory", "add", "--type", "project", "--name", "部署日", "每周五部署。"]
+    assert run_program(add, cwd=tmp_path, env=env).returncode == 0
+    code, out, err = tidy(env=environment(tmp_path))
+    assert (code, out) == (2, "")
+    assert "mewcode config" in err
+    change = {"do": "aliases", "notes": ["n1"], "aliases": ["发布日", "release day"]}
+    reply = Reply.text(json.dumps({"changes": [change]}, ensure_ascii=False))
+    refused = Reply.error(400, message="no such model")  # with a schema, and without
+    fake_llm.script(reply, Reply.text(json.dumps({"changes": []})), refused, refused)
+    code, out, err = tidy("--model", "claude-opus-5-5")
+    assert (code, err) == (0, "")
+    assert out.startswith("tidied notes: 1 easier to find · mewcode memory undo\n--- a/project/")
+    assert "发布日" in out
+    code, out, _ = tidy("--json", "--model", "claude-opus-5-5")
+    assert code == 0
+    assert json.loads(out)["change"] == ""
+    code, out, err = tidy("--model", "claude-opus-5-5")
+    assert (code, out) == (1, "")
+    assert "nothing was changed: the model could not be asked" in err
+    assert not list((tmp_path / ".mewcode").glob("**/conversation.jsonl")), "no session is kept of it"
 
 
 def test_the_program_from_the_shell(tmp_path: Path) -> None:

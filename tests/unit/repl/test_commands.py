@@ -112,6 +112,7 @@ def test_which_commands_need_not_wait_for_a_turn() -> None:
         "config",
         "instructions",
         "context",
+        "memory",
     }
     of_the_archive = {"resume", "rewind", "fork", "export", "rename", "pin", "tag"}  # some say: not now
     assert at_once == asked | of_the_archive

@@ -12,8 +12,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.layout import Layout
 from prompt_toolkit.output.vt100 import Vt100_Output
 
+from mewcode.repl.frame import Frame
 from mewcode.repl.line_canvas import Canvas
-from mewcode.repl.picker_view import Frame
 
 
 class Stage:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 
 import pytest
 from prompt_toolkit.data_structures import Size
-from prompt_toolkit.input import PipeInput, create_pipe_input
-from prompt_toolkit.output import DummyOutput
+from prompt_toolkit.input import PipeInput
 
 from mewcode.core.message import Message, Text
 from mewcode.repl.picker import Picker
 from mewcode.repl.picker_view import PickerView
 from mewcode.repl.theme import THEMES
 from mewcode.sessions.catalog_entry import CatalogEntry
+from tests.support.list_desk import LIMIT, ListDesk, Output, list_desk
 from tests.support.session_source import MemorySource, entry
 
 HERE, REPOSITORY = "this folder", "this repository"
@@ -25,55 +24,19 @@ FIX = entry("s1", "Fix the parser", updated=300.0)
 DOCS = entry("s2", "write docs", updated=200.0)
 CACHE = entry("s3", "缓存坏了", updated=100.0)
 OTHER = entry("o1", "elsewhere", folder="/other", updated=50.0)
-LIMIT = 20.0
 
 
-class Output(DummyOutput):
-    size = Size(24, 80)
-
-    def get_size(self) -> Size:
-        return self.size
-
-
-@dataclass
-class Desk:
-    """A picker that runs, and what a test does with it."""
-
-    picker: Picker
-    keys: PipeInput
-    output: Output
-    drawn: asyncio.Event = field(default_factory=asyncio.Event)
+class Desk(ListDesk[Picker]):
+    @property
+    def picker(self) -> Picker:
+        return self.listed
 
     @property
     def view(self) -> PickerView:
-        return self.picker.view
-
-    def screen(self) -> str:
-        frame = self.view.frame(self.output.size.columns - 1, self.output.size.rows)
-        return "\n".join(frame.lines)
+        return self.listed.view
 
     def shown(self) -> str:
         return " ".join(session.id for session in self.view.sessions.shown)
-
-    async def until(self, holds: Callable[[], object]) -> None:
-        async with asyncio.timeout(LIMIT):
-            while not holds():
-                self.drawn.clear()
-                # What only a thread did is drawn by nobody.
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(0.02):
-                        await self.drawn.wait()
-
-    async def press(self, keys: str, holds: Callable[[], object]) -> None:
-        self.keys.send_text(keys)
-        await self.until(holds)
-
-    async def see(self, keys: str, words: str) -> None:
-        self.keys.send_text(keys)
-        try:
-            await self.until(lambda: words in self.screen())
-        except TimeoutError:
-            raise AssertionError(f"no {words!r} after {keys!r}:\n{self.screen()}") from None
 
 
 def source(**more: object) -> MemorySource:
@@ -82,11 +45,11 @@ def source(**more: object) -> MemorySource:
 
 @contextmanager
 def _desk(given: MemorySource, current: str | None) -> Iterator[Desk]:
-    with create_pipe_input() as keys:
-        output = Output()
+    def make(keys: PipeInput, output: Output) -> Picker:
         view = PickerView(THEMES["no-color"], given.scopes, current, clock=lambda: 400.0)
-        desk = Desk(Picker(view, given, keys, output), keys, output)
-        desk.picker.app.after_render += lambda _: desk.drawn.set()
+        return Picker(view, given, keys, output)
+
+    with list_desk(Desk, make) as desk:
         yield desk
 
 
@@ -99,6 +62,7 @@ def run(
         with _desk(given, current) as desk:
             async with asyncio.TaskGroup() as tasks:
                 running = tasks.create_task(desk.picker.run())
+                await desk.until(lambda: desk.picker.app.is_running)
                 await desk.until(lambda: desk.view.sessions.shown or desk.view.message)
                 await work(desk)
                 if not running.done():
@@ -109,15 +73,11 @@ def run(
     return asyncio.run(main())
 
 
-async def ended(desk: Desk) -> None:
-    await desk.until(lambda: desk.picker.app.is_done)
-
-
 def test_enter_takes_the_selected_one() -> None:
     async def work(desk: Desk) -> None:
         await desk.press("\x1b[B", lambda: desk.view.sessions.current == DOCS)
         desk.keys.send_text("\r")
-        await ended(desk)
+        await desk.ended()
 
     assert run(source(), work) == DOCS
 
@@ -126,7 +86,7 @@ def test_enter_takes_the_selected_one() -> None:
 def test_esc_and_ctrl_c_leave(key: str) -> None:
     async def work(desk: Desk) -> None:
         desk.keys.send_text(key)
-        await ended(desk)
+        await desk.ended()
 
     assert run(source(), work) is None
 
@@ -138,7 +98,7 @@ def test_the_session_that_goes_on_here_is_no_choice_and_stays() -> None:
         assert desk.view.sessions.current == DOCS
         await desk.see("\x1b[A\x04", "this session goes on here: it stays")
         desk.keys.send_text("\r")
-        await ended(desk)
+        await desk.ended()
 
     assert run(given, work, current="s1") is None
     assert not [call for call in given.calls if call[0] == "trash"]
@@ -156,7 +116,7 @@ def test_typing_filters_and_esc_first_clears_the_filter() -> None:
         await desk.press("\x1b", lambda: desk.shown() == "s1 s2 s3")
         await desk.press("\x1b[200~fix\nthe\x1b[201~", lambda: desk.shown() == "s1")
         desk.keys.send_text("\r")
-        await ended(desk)
+        await desk.ended()
 
     assert run(source(), work) == FIX
 
@@ -359,7 +319,7 @@ def test_enter_in_the_preview_takes_it() -> None:
     async def work(desk: Desk) -> None:
         await desk.see("\x1b[B\x0f", "nothing was said in this session")
         desk.keys.send_text("\r")
-        await ended(desk)
+        await desk.ended()
 
     assert run(source(), work) == DOCS
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mewcode.repl.picker_filter import Query, Word, haystack, rate, read_filter
+from mewcode.repl.picker_filter import Query, haystack, read_filter
+from mewcode.repl.word_filter import Word, rate
 from tests.support.session_source import entry
 
 

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mewcode.repl.cell_width import cell_width
+from mewcode.repl.frame import Frame, list_width
 from mewcode.repl.line_edit import LineEdit
 from mewcode.repl.picker_filter import read_filter
 from mewcode.repl.picker_list import ShownHit, key_of
-from mewcode.repl.picker_view import Frame, Mode, PickerView
+from mewcode.repl.picker_view import Mode, PickerView
 from mewcode.repl.theme import THEMES, ThemeName
 from tests.support.session_source import entry
 
@@ -136,7 +137,7 @@ def test_the_preview_stands_beside_a_wide_list(width: int, left: int) -> None:
     made = view("one")
     made.mode, made.preview_title, made.preview = "preview", "one", Shown("first", "second")
     shown = lines(made.frame(width, 24))
-    assert made.list_width(width) == left
+    assert list_width(width) == left
     if not left:
         assert shown[:3] == ["one", "first", "second"]
         assert shown[-1].startswith("arrows, page up")

@@ -24,7 +24,7 @@ from mewcode.core.message import Text, Usage
 from mewcode.core.outcome import CommandView, DiffView, ToolOutcome
 from mewcode.core.stream import BlockDelta, BlockEnd, BlockStart
 from mewcode.repl.panel import Option
-from mewcode.repl.plain import Lines, PlainPerson
+from mewcode.repl.plain_person import Lines, PlainPerson
 from mewcode.repl.plain_turn import PlainTurn
 
 

@@ -13,7 +13,8 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from mewcode.core.message import Image, Message, Text, Thinking, ToolCall, ToolResult
 from mewcode.repl.cell_width import cell_width
-from mewcode.repl.pager import Pager, Pages
+from mewcode.repl.pager import Pager
+from mewcode.repl.pages import Pages
 from mewcode.repl.theme import THEMES
 from mewcode.repl.transcript import newest_first
 

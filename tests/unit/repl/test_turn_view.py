@@ -208,6 +208,13 @@ def test_nothing_that_a_terminal_obeys_gets_through() -> None:
     assert "title" not in out + shown.live()
 
 
+def test_notes_that_were_recalled_are_one_quiet_line() -> None:
+    notes = [{"name": f"Note {number}\x1b[2J"} for number in range(5)]
+    message = Message("m", "user", (Text("all of it"),), "recall", provider_meta={"notes": notes})
+    shown = Shown().take(MessageAdded(message))
+    assert shown.strip() == "● recalled: Note 0, Note 1, Note 2 (+2)"
+
+
 def test_output_without_an_end_of_line_is_kept_by_its_end() -> None:
     shown = Shown()
     shown.take(ToolStarted("c", "bash", "yes", {}), *(ToolProgress("c", "y" * 8000) for _ in range(50)))

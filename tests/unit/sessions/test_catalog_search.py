@@ -80,8 +80,9 @@ def test_nothing_to_look_for_is_no_error(catalog, query):
     assert search(catalog, query) == []
 
 
-def test_calls_and_results_are_searched_and_reminders_are_not(tmp_path):
-    reminder = encode_message(Message("r", "user", (Text("needle reminder"),), "reminder"), ts=1)
+@pytest.mark.parametrize("origin", ["reminder", "recall"])
+def test_calls_and_results_are_searched_and_what_the_program_added_is_not(tmp_path, origin):
+    reminder = encode_message(Message("r", "user", (Text("needle reminder"),), origin), ts=1)
     make_session(
         tmp_path / "s", "one", said("u", "go"), reminder,
         asked("a", "c1", command="pytest -k needle\nsecond"), answered("t", "c1", "no needle here", 4.0),

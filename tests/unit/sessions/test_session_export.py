@@ -52,6 +52,16 @@ def test_markdown_keeps_a_fence_around_a_fence(entry):
     assert "\n````\n```\n" in text
 
 
+def test_what_the_program_added_is_not_told_as_the_users_words(tmp_path):
+    added = [
+        f'{{"role":"user","id":"{origin}","origin":"{origin}","content":"<system-reminder>x"}}\n'.encode()
+        for origin in ("reminder", "recall")
+    ]
+    text = as_markdown(facts_of(make_session(tmp_path / "s", NAME, *LINES[:2], *added)), str)
+    assert text.count("## You") == 1
+    assert "system-reminder" not in text
+
+
 def test_json_keeps_every_record_and_every_field(entry):
     value = json.loads(as_json(entry, str))
     assert (value["format"], value["version"], value["id"]) == ("mewcode-session", 1, NAME)

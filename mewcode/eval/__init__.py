@@ -1,0 +1,1 @@
+"""`mewcode eval`: measures what memory is worth, on data that the user names."""

@@ -1,0 +1,1 @@
+"""`mewcode knowledge`: the documents of a project, from the shell."""

@@ -1,0 +1,1 @@
+"""Documents that the user named, as passages that can be found."""

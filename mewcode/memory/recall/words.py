@@ -1,0 +1,115 @@
+"""Text as the index is given it: words between blanks. Pure.
+
+Text is folded (NFKC, case, accents) and cut into words, these into their English stems. An identifier is its
+parts and all of it (``read_file``, ``readFile`` and ``read-file`` are ``read file readfile``), a path the
+names in it. Scripts without blanks become their pairs of neighbouring characters, and the single ones. What a
+word means in either language stands behind it (see `concepts`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache, lru_cache
+
+from mewcode.memory.recall.concepts import concepts_of, known_words
+from mewcode.memory.recall.stems import stem
+
+TOKENIZER = "ascii tokenchars '.+#'"
+"""How FTS5 finds again the words that `prepared` put between blanks."""
+_DENSE = (
+    "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Thai, Lao, Burmese, Khmer, Chinese, Japanese, Korean."""
+_RUN = r"\w+(?:[.'’-]\w+)*(?:\+\+|#)?"
+_PART = r"[A-Z]+(?![^\WA-Z\d_])|[A-Z]?[^\WA-Z\d_]+|\d+"
+_VERSION = r"v?(\d+(?:\.\d+)+)"
+_LONGEST = 64
+"""Characters of a word: what is longer is data."""
+
+
+def prepared(text: str) -> str:
+    """The words of a text with blanks between them, in its order."""
+    return " ".join(
+        words
+        for piece in pieces(text)
+        for words in (_dense_words(piece) if is_dense(piece) else map(_joined_words, runs(piece)))
+        if words
+    )
+
+
+def pieces(text: str) -> list[str]:
+    """The text folded and cut into runs that `is_dense` says to have no blanks between their words, and what
+    is between these."""
+    if text.isascii():
+        return [text]
+    # Marks of other scripts than ours are vowels and tones.
+    text = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
+    text = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", text))
+    return re.findall(f"[{_DENSE}]+|[^{_DENSE}]+", text)
+
+
+def is_dense(piece: str) -> bool:
+    """Whether a piece is of a script without blanks."""
+    return not piece.isascii() and bool(_dense().match(piece))
+
+
+def runs(piece: str) -> list[str]:
+    """The words, names and numbers of a piece with blanks, as they were typed."""
+    return re.findall(_RUN, piece)
+
+
+def pairs(run: str) -> list[str]:
+    """The pairs of neighbours in a run of characters; of one by itself, that."""
+    return [run[place : place + 2] for place in range(len(run) - 1)] or [run]
+
+
+@cache
+def _dense() -> re.Pattern[str]:
+    return re.compile(f"[{_DENSE}]")
+
+
+def _dense_words(run: str) -> Iterator[str]:
+    if len(run) > 1:
+        yield from pairs(run)
+    yield from run
+    for word in known_words(run):
+        yield from concepts_of(word)
+
+
+@lru_cache(maxsize=1 << 15)
+def _joined_words(run: str) -> str:
+    words = words_in(run)
+    return " ".join((*words, *(name for word in words for name in concepts_of(word))))
+
+
+def words_in(run: str) -> tuple[str, ...]:
+    """The words of a run: the parts of a name, and last all of it."""
+    if "'" in run or "’" in run:
+        # Whose it is matters little; "don't" is one word.
+        run = re.sub("['’](?:s$)?", "", run.replace("'S", "'s"))
+    if len(run) > _LONGEST:
+        return ()
+    if run.isalpha() and (run[1:].islower() or run.isupper() or len(run) == 1):
+        return (stem(run.casefold()),)
+    version = re.fullmatch(_VERSION, run)
+    if version:
+        return (version[1],)
+    pieces = run.split(".")
+    if len(pieces) == 1:
+        return _words_in_name(run)
+    # The name of a file or a member: its pieces, and all of it.
+    whole = stem("".join(re.findall(_PART, run)).casefold())
+    return (*(word for piece in pieces for word in _words_in_name(piece)), whole)
+
+
+def _words_in_name(name: str) -> tuple[str, ...]:
+    end = name[len(name.rstrip("+#")) :]
+    parts = [part.casefold() for part in re.findall(_PART, name)]
+    whole = stem("".join(parts) + end)
+    if len(parts) == 1 and not end:
+        return (whole,)
+    # Of a name such as `utf8` or `k8s` the single letters and digits say nothing.
+    return (*(stem(part) for part in parts if len(part) > 1), *([whole] if whole else []))

@@ -1,0 +1,171 @@
+"""How text becomes words of the index, and a question terms."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mewcode.memory.recall.concepts import concepts_of, known_words
+from mewcode.memory.recall.question import Term, read_question
+from mewcode.memory.recall.stems import stem
+from mewcode.memory.recall.words import pairs, prepared
+
+
+def words(text: str) -> list[str]:
+    """The prepared words, without the concepts behind them."""
+    return [word for word in prepared(text).split() if not word.startswith("§")]
+
+
+def exact(question: str) -> list[str]:
+    return [" ".join(term.exact) for term in read_question(question)]
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "deploy deploys deployed deploying deployment",
+        "configure configuration configuring configured config cfg",
+        "cache caches cached caching",
+        "retry retries retried",
+        "happy happiness",
+        "run ran running",
+        "write writes wrote written writing",
+        "index indexes indices",
+        "database databases db",
+        "hop hopped hopping",
+    ],
+)
+def test_the_forms_of_a_word_have_one_stem(forms: str) -> None:
+    assert len({stem(word) for word in forms.split()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("caresses", "caress"), ("ties", "tie"), ("cries", "cri"), ("gas", "gas"), ("kiwis", "kiwi"),
+        ("agreed", "agre"), ("luxuriated", "luxuri"), ("hoping", "hope"), ("relational", "relat"),
+        ("sensitivity", "sensit"), ("consistently", "consist"), ("communication", "communic"),
+        ("generous", "generous"), ("generate", "generat"), ("sky", "sky"), ("proceeding", "proceed"),
+        ("rolling", "roll"), ("apology", "apolog"), ("hopefulness", "hope"), ("by", "by"), ("say", "say"),
+    ],
+)  # fmt: skip
+def test_stems_are_those_of_the_published_algorithm(word: str, expected: str) -> None:
+    assert stem(word) == expected
+
+
+@pytest.mark.parametrize("pair", ["hope hop", "general generate", "universe news", "policy police"])
+def test_words_of_their_own_stay_apart(pair: str) -> None:
+    one, other = pair.split()
+    assert stem(one) != stem(other)
+
+
+@given(st.text(alphabet="abcdefghijklmnopqrstuvwxyzY'é", max_size=24))
+def test_a_stem_of_anything_is_no_longer_than_a_letter_more(word: str) -> None:
+    found = stem(word)
+    assert found or not word
+    assert len(found) <= max(len(word) + 1, 14)  # a short form stands for a longer word
+
+
+def test_width_case_and_accents_are_folded() -> None:
+    assert words("ＡＰＩ Café NAÏVE Straße") == words("api cafe naive strasse")
+
+
+def test_marks_that_are_no_accents_stay() -> None:
+    assert "が" in words("が")
+    assert "か" not in words("が")
+
+
+@pytest.mark.parametrize("name", ["read_file", "readFile", "ReadFile", "read-file", "READ_FILE"])
+def test_an_identifier_is_its_parts_and_all_of_it(name: str) -> None:
+    assert words(name) == ["read", "file", "readfil"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("HTTPServer", ["http", "server", "httpserver"]),
+        ("src/auth/login.py", ["src", stem("auth"), "login", stem("py"), "loginpi"]),
+        ("v3.11.2", ["3.11.2"]),
+        ("utf-8 UTF8", ["utf", "utf8", "utf", "utf8"]),
+        ("C++ C# c", ["c++", "c#", "c"]),
+        ("Caroline's don't", ["carolin", "dont"]),
+        ("__init__", ["init"]),
+        ("_ - ...", []),
+        ("k8s", [stem("kubernetes")]),
+        ("2026-12-01", ["2026", "12", "01", "20261201"]),
+    ],
+)
+def test_names_paths_and_versions(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+def test_what_is_no_word_is_left_out() -> None:
+    assert words("x" * 65) == []
+    assert words("a\0b \ud800 \ufeff") == ["a", "b"]
+
+
+def test_scripts_without_blanks_become_pairs_and_characters() -> None:
+    assert words("数据库") == ["数据", "据库", "数", "据", "库"]
+    assert words("库") == ["库"]
+    assert words("用Redis做缓存") == ["用", "redi", "做缓", "缓存", "做", "缓", "存"]
+    assert words("한국어")[:2] == ["한국", "국어"]
+
+
+@given(st.text(max_size=200))
+def test_prepared_text_holds_nothing_that_fts5_would_cut(text: str) -> None:
+    said = prepared(text)
+    assert "\n" not in said
+    assert "  " not in said
+    assert said == said.strip()
+    for word in said.split(" "):
+        assert all(char in ".+#" or not char.isascii() or char.isalnum() for char in word), word
+    said.encode()
+
+
+def test_words_of_both_languages_share_a_concept() -> None:
+    assert set(concepts_of(stem("deploying"))) & set(concepts_of("上线"))
+    assert concepts_of("麒麟") == ()
+
+
+@given(st.text(alphabet="数据库迁移部署上线的了", max_size=12))
+def test_cutting_into_known_words_loses_nothing(run: str) -> None:
+    assert "".join(known_words(run)) == run
+
+
+def test_stop_words_are_left_out_of_questions_alone() -> None:
+    assert exact("how do we run the tests?") == ["run", "test"]
+    assert "the" in words("the tests")
+    assert exact("请问怎么部署") == ["部署"]
+
+
+def test_where_nothing_else_is_said_stop_words_count() -> None:
+    assert exact("what did you do") == ["what", "do", "you"]
+    assert exact("是") == ["是"]
+    assert exact(" ?! ") == []
+
+
+def test_a_question_of_one_character_finds_it() -> None:
+    assert read_question("库") == [Term(("库",))]
+    assert set(read_question("库")[0].exact) <= set(prepared("数据库").split())
+
+
+def test_a_term_is_said_once_and_a_paste_is_cut() -> None:
+    assert exact("retry retry retries") == ["retri"]
+    found = exact(" ".join(f"zebra{number}" for number in range(100_000)))
+    assert (found[0], found[-1], len(found)) == ("zebra0", "zebra99999", 64)
+
+
+def test_how_much_of_a_term_a_text_holds() -> None:
+    (term,) = read_question("数据库")
+    assert term.strength_in(dict.fromkeys(prepared("数据库").split(), 1.0), 0.0) == 1.0
+    same_meaning = term.strength_in(dict.fromkeys(prepared("database").split(), 1.0), 0.0)
+    in_parts = term.strength_in(dict.fromkeys(pairs("数据"), 1.0) | {"数": 1.0, "据": 1.0}, 0.0)
+    assert 1.0 > same_meaning > in_parts > 0.0
+    assert term.strength_in({"缓存": 1.0}, 0.0) == 0.0
+
+
+def test_more_of_a_word_counts_more_and_a_long_text_less() -> None:
+    (term,) = read_question("zebra")
+    assert term.strength_in({"zebra": 2.0}, 1.2) > term.strength_in({"zebra": 1.0}, 1.2)
+    assert term.strength_in({"zebra": 1.0}, 1.2) > term.strength_in({"zebra": 1.0}, 2.4)
