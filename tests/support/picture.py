@@ -58,9 +58,11 @@ def _row(row: Sequence[Char], y: int, foreground: str, background: str) -> list[
     parts: list[str] = []
     x = 0
     while x < len(row):
-        style = _style(row[x], foreground, background)
+        style, is_wide = _style(row[x], foreground, background), _is_wide(row, x)
         end = x
         while end < len(row) and _style(row[end], foreground, background) == style:
+            if _is_wide(row, end) != is_wide:  # its letters are spread evenly: they are of one width
+                break
             end += 1
         text = "".join(cell.data for cell in row[x:end])
         left, top = _MARGIN + x * _CELL[0], _MARGIN + y * _CELL[1]
@@ -77,6 +79,11 @@ def _row(row: Sequence[Char], y: int, foreground: str, background: str) -> list[
             )
         x = end
     return parts
+
+
+def _is_wide(row: Sequence[Char], x: int) -> bool:
+    """Whether a cell is half of a letter of two."""
+    return not row[x].data or (x + 1 < len(row) and not row[x + 1].data)
 
 
 def _style(cell: Char, foreground: str, background: str) -> tuple[str, str, str]:

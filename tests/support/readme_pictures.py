@@ -6,8 +6,16 @@ import argparse
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
+
+from mewcode.infra.paths import find_places
+from mewcode.memory.changes import Create
+from mewcode.memory.note import Note
+from mewcode.memory.paths import user_shelf
+from mewcode.memory.store import NoteStore
+from mewcode.note_source import project_shelf
 
 from .fake_llm import FakeLLM, Reply, Usage
 from .picture import ThemeName, svg
@@ -23,6 +31,7 @@ _PROMPT = "The total ignores the discount. Find out why and fix it."
 _ASKED = "MewCode shows an edit as a diff and asks whether it may be made"
 _DONE = "A whole turn: the edit, the tests run, the answer"
 _MODELS = "The list of /model: each model with its window and price"
+_NOTES = "The notes of /memory: a list to type into, with tabs for the inbox, instructions and history"
 _STATUS = "What /status shows: session, model, workspace, terminal"
 # Wide enough for the code, high enough for the whole turn.
 _COLUMNS, _ROWS = 92, 46
@@ -50,6 +59,36 @@ _EDIT: dict[str, object] = {
     ],
 }
 _TESTS = "python3 -m unittest -q"
+_NOTED = (
+    Note(
+        name="Deploy",
+        type="correction_feedback",
+        level="project",
+        description="deploy with make ship, never with deploy.sh",
+        body="Deploy with `make ship`.\n\n**Why**: deploy.sh skips the checks.",
+    ),
+    Note(
+        name="Code freeze",
+        type="project_knowledge",
+        level="project",
+        description="nothing large after 2027-03-12",
+        body="Release 4 is frozen on 2027-03-12.",
+    ),
+    Note(
+        name="Test runner",
+        type="user_preference",
+        level="user",
+        description="pytest with plain functions, never unittest classes",
+        body="Prefers pytest.",
+    ),
+    Note(
+        name="提交信息",
+        type="user_preference",
+        level="user",
+        description="用中文，前面加方括号的模块名",
+        body="如 [网关] 修复超时。",
+    ),
+)
 
 
 def _answers() -> list[Reply]:
@@ -80,12 +119,13 @@ def _answers() -> list[Reply]:
 
 def take_pictures(folder: Path) -> list[Path]:
     """Writes the pictures into ``folder``: the question before an edit, the whole turn, the list of models,
-    the status; each in each theme."""
-    return [path for theme in THEMES for path in _pictures_of(theme, folder)]
+    the status, the notes; each in each theme."""
+    return [path for theme in THEMES for path in (*_pictures_of(theme, folder), _notes(theme, folder))]
 
 
 def _pictures_of(theme: ThemeName, folder: Path) -> list[Path]:
     with tempfile.TemporaryDirectory() as top, FakeLLM(_answers(), models=_OFFERED) as server:
+        server.aside = Reply.text("The discount in the cart")  # what the session is called
         home = Path(top).resolve()
         project = _make_project(home / "shop")
         background = {"dark": "15;0", "light": "0;15"}[theme]
@@ -119,6 +159,35 @@ def _after_the_turn(terminal: Terminal, theme: ThemeName, folder: Path) -> tuple
     terminal.wait_for_screen("❯ /status")
     status = _save(terminal, folder / f"status-{theme}.svg", theme, _STATUS, "❯ /status")
     return models, status
+
+
+def _notes(theme: ThemeName, folder: Path) -> Path:
+    with tempfile.TemporaryDirectory() as top, FakeLLM(models=_OFFERED) as server:
+        home = Path(top).resolve()
+        project = _make_project(home / "shop")
+        variables = environment(
+            home, anthropic=server.url, COLORFGBG={"dark": "15;0", "light": "0;15"}[theme]
+        )
+        places = find_places(project, variables)
+        days = iter((1, 3, 12, 40))
+        for note in _NOTED:
+            then = time.time() - next(days) * 86_400
+            shelves = [project_shelf(places), user_shelf(places, variables)]
+            NoteStore(shelves, clock=lambda then=then: then).apply([Create(note)], by="user")  # type: ignore[misc]  # bound now
+        argv = [*PROGRAM, "--model", _MODEL]
+        with Terminal(argv, cwd=project, env=variables, rows=16, columns=_COLUMNS) as terminal:
+            terminal.wait_for_screen(_MODEL)
+            terminal.send("/memory\r")
+            terminal.wait_for_screen("^D forgets")
+            terminal.send("\x1b[B")
+            terminal.wait_for_screen("updated 3 days ago")
+            path = _save(terminal, folder / f"memory-{theme}.svg", theme, _NOTES)
+            terminal.send("\x1b")
+            terminal.wait_gone("^D forgets")
+            terminal.send("\x04")
+            terminal.wait_exit()
+        server.assert_clean()
+    return path
 
 
 def _make_project(folder: Path) -> Path:

@@ -201,6 +201,7 @@ def test_the_set_up_commands_are_there(name: str) -> None:
         ("approval", ("return subtotal", "Allow edit_file?")),
         ("turn", ("return subtotal", "without a discount nothing changes")),
         ("model", ("/model", "choose a model", "1,000k window", "per million")),
+        ("memory", ("Code freeze", "提交信息", "^D forgets")),
         ("status", ("/status", "session", "context", "~/shop", "columns by")),
     ],
 )
