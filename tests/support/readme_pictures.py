@@ -31,7 +31,7 @@ _PROMPT = "The total ignores the discount. Find out why and fix it."
 _ASKED = "MewCode shows an edit as a diff and asks whether it may be made"
 _DONE = "A whole turn: the edit, the tests run, the answer"
 _MODELS = "The list of /model: each model with its window and price"
-_NOTES = "The notes of /memory: a list to type into, with tabs for the inbox, instructions and history"
+_NOTES = "The notes of /memory, with tabs for inbox, instructions and history"
 _STATUS = "What /status shows: session, model, workspace, terminal"
 # Wide enough for the code, high enough for the whole turn.
 _COLUMNS, _ROWS = 92, 46
