@@ -305,7 +305,7 @@ class _Assembly:
             self._engine,
             self._sessions_dir,
             self._is_ours,
-            lambda: session().id,
+            lambda: _in_view(session()),
             lambda: session().background,
             lambda: notes.is_off,
         )
@@ -342,6 +342,12 @@ class _Assembly:
         """A service that is known by name has a variable of its own."""
         known = preset_named(service.name)
         return set(key_variables(known)) if known else set()
+
+
+def _in_view(session: Session) -> str:
+    """The session's id; "" where the beginning of its conversation has been summed up."""
+    begun = session.agent.conversation.messages[:1]
+    return "" if any(message.origin == "compaction" for message in begun) else session.id
 
 
 def _rules(config: Config) -> dict[str, RuleSet]:

@@ -96,7 +96,7 @@ class ReadHistoryTool(_HistoryTool[ReadHistoryArgs]):
 
 class SessionHistory:
     """The past sessions as a session looks them up. ``engine`` is called when they are first asked for, in
-    any thread; ``session_id`` gives the session at this moment, ``scope`` owns the work beside the
+    any thread; ``in_view``: see `HistoryDesk`; ``scope`` owns the work beside the
     conversation. ``is_off``: the user wants no memory in this session."""
 
     def __init__(
@@ -104,14 +104,14 @@ class SessionHistory:
         engine: Callable[[], Engine],
         sessions_dir: Path,
         is_ours: IsOurs,
-        session_id: Callable[[], str],
+        in_view: Callable[[], str],
         scope: Callable[[], TaskScope],
         is_off: Callable[[], bool],
     ) -> None:
         self._engine = engine
         self._dir = sessions_dir
         self._is_ours = is_ours
-        self._session_id = session_id
+        self._in_view = in_view
         self._is_off = is_off
         self._scope = scope
         self._refresh: Refresh[bool] | None = None
@@ -126,7 +126,7 @@ class SessionHistory:
             raise ToolError("notes are off for this session. The user turns them on with /memory on.")
         from mewcode.note_tools.history_desk import HistoryDesk
 
-        return HistoryDesk(self._engine(), self._dir, self._is_ours, self._session_id)
+        return HistoryDesk(self._engine(), self._dir, self._is_ours, self._in_view)
 
     async def ready(self, context: ToolContext) -> bool:
         """Brings the index up to date; whether all can be found now."""

@@ -46,20 +46,20 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class HistoryDesk:
-    """``session_id`` gives the session at this moment, which is not searched; ``is_ours``: see
-    `sessions.briefs`. To be used in a thread."""
+    """``in_view`` gives the session at this moment, which is not searched as long as all of it is in view;
+    then "". ``is_ours``: see `sessions.briefs`. To be used in a thread."""
 
     def __init__(
-        self, engine: Engine, sessions_dir: Path, is_ours: IsOurs, session_id: Callable[[], str]
+        self, engine: Engine, sessions_dir: Path, is_ours: IsOurs, in_view: Callable[[], str]
     ) -> None:
         self._engine = engine
         self._dir = sessions_dir
         self._is_ours = is_ours
-        self._session_id = session_id
+        self._in_view = in_view
 
     def search(self, query: str, limit: int) -> Found:
         """The turns that answer best. Never raises."""
-        ours: dict[str, str] = {self._session_id(): ""}
+        ours: dict[str, str] = {self._in_view(): ""}
         lines: list[str] = []
         for hit in self._engine.search(query, ("exchanges",), 4 * limit + 50):
             if hit.source not in ours:

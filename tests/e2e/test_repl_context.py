@@ -134,6 +134,31 @@ def test_files_and_commands_are_told_apart_and_what_frees_most(
     no_traceback(terminal)
 
 
+def test_the_model_finds_again_what_was_summed_up(start: Start, fake_llm: FakeLLM, home: Path) -> None:
+    small_window(home, 40_000)
+    fake_llm.aside = written()
+    terminal = start()
+    turn(terminal, fake_llm, "the okapi port is 7341", long(9))
+    talk(terminal, fake_llm, 3)
+
+    def look_it_up(answer: str) -> str:
+        answers(fake_llm, Reply.calls(("search_history", {"query": "okapi port"})), Reply.text(answer))
+        ask(terminal, "which port?")
+        terminal.wait_for(answer)
+        ready(terminal)
+        return fake_llm.generations[-1].body.decode()
+
+    # As long as all of it is in view, to search it would only repeat it.
+    assert "No past session holds these words" in look_it_up("In view.")
+    ask(terminal, "/compact")
+    terminal.wait_for("messages summed up")
+    ready(terminal)
+    found = look_it_up("Found again.")
+    assert "<past-sessions>" in found
+    assert "turn 1: " in found
+    leave(terminal)
+
+
 @pytest.mark.parametrize(("rows", "columns"), SIZES)
 def test_compact_sums_up_and_a_resumed_session_shows_it_folded(
     start: Start, fake_llm: FakeLLM, home: Path, project: Path, rows: int, columns: int

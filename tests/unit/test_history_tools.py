@@ -79,6 +79,12 @@ def test_hits_name_session_day_and_turn(engine: Engine, tmp_path: Path) -> None:
     assert one.count("- session") == 1
 
 
+def test_the_present_session_is_found_once_it_is_not_all_in_view(engine: Engine, tmp_path: Path) -> None:
+    make_session(tmp_path, "now", head("now"), said("m1", "the okapi port is 7341"))
+    assert "No past session" in give(engine, tmp_path, "search_history", query="okapi")
+    assert "okapi port is 7341" in give(engine, tmp_path, "search_history", query="okapi", now="")
+
+
 def test_it_follows_the_archive(engine: Engine, tmp_path: Path) -> None:
     sessions = tmp_path / "sessions"
     folder = make_session(sessions, "s1", said("m1", "zebra"))
