@@ -59,7 +59,8 @@ class WithNotes:
         )
 
     def sample(self, stage: Stage) -> Samples:
-        place = stage.once("notes", lambda: _noted(stage))
+        # Its own: a use of a note changes what the next start finds.
+        place = stage.once(("notes", self.name), lambda: _noted(stage))
         found: dict[bool, list[float]] = {True: [], False: []}
         for is_on in _ORDER:
             found[is_on] += self.measure(stage, place, () if is_on else ("--no-memory",))

@@ -21,15 +21,17 @@ MOST_BYTES = 1_000_000
 _SURE_AFTER = 2_000_000_000
 """Nanoseconds after a change in which another might leave the same signs, where a file system counts in
 seconds."""
-_BESIDE = (".usage.jsonl", ".made.json")
-"""Files beside the notes on which the index depends as well: see `usage` and `ledger`."""
+_LONGEST = 86_400.0
+"""Seconds for which uses need not show: they only say what is left out, and what comes first."""
+_LEDGER = ".made.json"
+"""Says which files count where the folder is not trusted: see `ledger`."""
 
 Signs = dict[str, tuple[int, int, int]]
 """By name: time of change in nanoseconds, size, inode."""
 
 
 class _Kept(msgspec.Struct, frozen=True, array_like=True):
-    """``until``: Unix time at which the first of the notes ends."""
+    """``until``: Unix time at which it is to be made anew in any case."""
 
     key: tuple[str, ...]
     signs: list[Signs]
@@ -58,7 +60,9 @@ class KeptPrompt:
         return kept.text if is_same and self._now < kept.until else None
 
     def keep(self, text: str, until: float) -> None:
-        """Keeps the text, where the next start would surely see a change. Never raises."""
+        """Keeps the text, where the next start would surely see a change. ``until``: Unix time at which the
+        first of the notes ends. Never raises."""
+        until = min(until, self._now + _LONGEST)
         sure = int(self._now * 1_000_000_000) - _SURE_AFTER
         if any(sign[0] >= sure for signs in self._signs for sign in signs.values()):
             return
@@ -84,7 +88,7 @@ def _signs_of(folder: Path) -> Signs:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.name.endswith(".md") or entry.name in _BESIDE:
+                if entry.name.endswith(".md") or entry.name == _LEDGER:
                     status = entry.stat(follow_symlinks=False)
                     found[entry.name] = (status.st_ctime_ns, status.st_size, status.st_ino)
     except OSError:  # the store says what is wrong with it

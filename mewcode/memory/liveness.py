@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 TIME_LIMIT = 0.2
 """Seconds for the files and the words of one note."""
-_MARKS = "`~[/$"
+MARKS = "`~[/$"
 """A text without any of these names nothing."""
 _MOST_NAMED = 5
 _MOST_LINKS = 20
@@ -110,7 +110,7 @@ def check_text(
     text: str, tree: Tree, *, is_project: bool = True, clock: Callable[[], float] = time.monotonic
 ) -> Liveness:
     """See `check_note`."""
-    if not any(mark in text for mark in _MARKS):
+    if not any(mark in text for mark in MARKS):
         return Liveness()
     from mewcode.memory.references import MOST_READ, references
 

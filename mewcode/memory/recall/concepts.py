@@ -15,7 +15,7 @@ from pathlib import Path
 from mewcode.memory.recall.stems import stem
 
 LIST = Path(__file__).with_name("concepts.txt")
-_TABLE = Path(__file__).with_name("concepts_by_word.txt")
+TABLE = Path(__file__).with_name("concepts_by_word.txt")
 _SIZES = (4, 3, 2)
 """Characters of a Chinese word in the list, the longest first."""
 _MARK = "§"
@@ -26,7 +26,7 @@ _MARK = "§"
 def _concepts() -> dict[str, tuple[str, ...]]:
     """The concepts of each word: of an English stem, or a Chinese word as it is."""
     found = {}
-    for line in _TABLE.read_text(encoding="utf-8").splitlines():
+    for line in TABLE.read_text(encoding="utf-8").splitlines():
         word, *names = line.split(" ")
         found[word] = tuple(names)
     return found
@@ -75,4 +75,4 @@ def _beginnings() -> frozenset[str]:
 
 
 if __name__ == "__main__":
-    _TABLE.write_text(table_of(LIST.read_text(encoding="utf-8")), encoding="utf-8")
+    TABLE.write_text(table_of(LIST.read_text(encoding="utf-8")), encoding="utf-8")

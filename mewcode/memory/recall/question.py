@@ -17,6 +17,7 @@ from mewcode.memory.recall.stop_words import (
     FULL_PAIRS,
     STOP_STEMS,
     WEAK_CHARACTERS,
+    WEAK_STEMS,
 )
 from mewcode.memory.recall.words import is_dense, pairs, pieces, runs, words_in
 
@@ -31,11 +32,13 @@ chosen on one half of ``evals/recall-notes.json``."""
 
 
 class Term(msgspec.Struct, frozen=True):
-    """Words of the index: ``exact`` are all of the term, ``meanings`` say the same, ``parts`` are in it."""
+    """Words of the index: ``exact`` are all of the term, ``meanings`` say the same, ``parts`` are in it.
+    ``is_weak``: what it says may be said of anything."""
 
     exact: tuple[str, ...]
     meanings: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    is_weak: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -76,7 +79,7 @@ def _terms(piece: str) -> Iterator[tuple[Term, bool]]:
         if words:
             *parts, whole = words
             meanings = tuple(dict.fromkeys(name for word in words for name in concepts_of(word)))
-            yield Term((whole,), meanings, tuple(parts)), whole in STOP_STEMS
+            yield Term((whole,), meanings, tuple(parts), whole in WEAK_STEMS), whole in STOP_STEMS
 
 
 def _dense_terms(run: str) -> Iterator[tuple[Term, bool]]:

@@ -43,6 +43,9 @@ _BY_LENGTH = 0.5
 """How much more a word says that stands there twice, and how much less in a long text: BM25's k1 and b."""
 _UNKNOWN = 0.5
 """How much a term counts that no row holds in any way, of the rarest that one could."""
+_WORTH_OF_WEAK = 0.6
+"""How much a word counts that is common in the language, of what it would by how rare it is here: among few
+texts even such a word may be rare. Chosen on one half of ``evals/recall-notes.json``."""
 _COUNTED_TERMS = 12
 """Terms that a text can be expected to hold of a question, however long that is: the rarest."""
 _BAR = 0.3
@@ -121,26 +124,31 @@ class Weighing:
             return []
         weights = {term: _weight(term, self._words) for term in self._terms}
         whole = sum(sorted(weights.values())[-_COUNTED_TERMS:])
-        texts = frozenset(self._words)
-        shares = [(term, term.words, weight / whole) for term, weight in weights.items()]
+        shares = _Shares({term: weight / whole for term, weight in weights.items()})
         average = max(self._length, 1) / self._rows
-        covered: dict[frozenset[str], float] = {}  # many rows hold the same words
         items = []
         for name, id_, number, start, when, packed, shown, packed_before in weighed_rows(
             self._connection, self._collection, found
         ):
             fields = unpacked(packed)
             room = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * length_of(fields) / average)
-            own_counts = _counts(fields, (1.0,), texts) if with_own else {}
+            counts: dict[str, float] = {}
+            for field, weight in zip(fields, FIELDS[self._collection].values(), strict=False):
+                shares.count(counts, field, weight)
+            own = shares.strength(counts, room) if with_own else 0.0
             if self._collection == "exchanges":
-                fields.append(for_the_next(packed_before))
-            counts = _counts(fields, FIELDS[self._collection].values(), texts)
-            held = frozenset(counts)
-            if held not in covered:
-                covered[held] = _strength(shares, counts, 0.0)
-            score = _strength(shares, counts, room)
-            own = score if own_counts == counts else _strength(shares, own_counts, room)
-            hit = Hit(self._collection, id_, name, score, covered[held], number, start, when, _passage(shown))
+                shares.count(counts, for_the_next(packed_before), FIELDS["exchanges"]["before"])
+            hit = Hit(
+                self._collection,
+                id_,
+                name,
+                shares.strength(counts, room),
+                shares.strength(counts, 0.0),
+                number,
+                start,
+                when,
+                _passage(shown),
+            )
             items.append(Weighed(hit, own))
         return items
 
@@ -215,32 +223,36 @@ def _candidates(
 
 def _weight(term: Term, words: Mapping[str, _Word]) -> float:
     """How much a term says: as much as the rarest word that it may stand as, of those that are there."""
+    worth = _WORTH_OF_WEAK if term.is_weak else 1.0
     for way in (term.exact, term.meanings, term.parts):
         there = [words[text].rarity for text in way if words[text].rows]
         if there:
-            return max(there)
-    return _UNKNOWN * max(words[text].rarity for text in term.exact)
+            return worth * max(there)
+    return worth * _UNKNOWN * max(words[text].rarity for text in term.exact)
 
 
-def _strength(
-    shares: Iterable[tuple[Term, tuple[str, ...], float]], counts: Mapping[str, float], room: float
-) -> float:
-    """How much of a question a text holds, by how often each word stands there."""
-    return sum(
-        share * term.strength_in(counts, room)
-        for term, words, share in shares
-        if not counts.keys().isdisjoint(words)
-    )
+class _Shares:
+    """The terms of a question with the share that each has in all of it, before one text after the other."""
 
+    def __init__(self, shares: Mapping[Term, float]) -> None:
+        self._shares = list(shares.items())
+        self._numbers: dict[str, list[int]] = {}
+        for number, (term, _) in enumerate(self._shares):
+            for word in term.words:
+                self._numbers.setdefault(word, []).append(number)
+        self._words = frozenset(self._numbers)
 
-def _counts(fields: Iterable[str], weights: Iterable[float], texts: frozenset[str]) -> dict[str, float]:
-    """How often each of these words stands there, in a field of more weight more often."""
-    counts: dict[str, float] = {}
-    for field, weight in zip(fields, weights, strict=True):
+    def count(self, counts: dict[str, float], field: str, weight: float) -> None:
+        """Adds how often each word stands in a field, in one of more weight more often."""
         words = field.split(" ")
-        for word in texts.intersection(words):
+        for word in self._words.intersection(words):
             counts[word] = counts.get(word, 0.0) + weight * words.count(word)
-    return counts
+
+    def strength(self, counts: Mapping[str, float], room: float) -> float:
+        """How much of the question a text holds, by how often each word stands there."""
+        held = sorted({number for word in counts for number in self._numbers[word]})  # sums depend on it
+        terms = [self._shares[number] for number in held]
+        return sum(share * term.strength_in(counts, room) for term, share in terms)
 
 
 def _passage(shown: bytes) -> Passage | None:

@@ -16,6 +16,20 @@ _STOP_STEMS = """
     """
 STOP_STEMS = frozenset(_STOP_STEMS.split())
 """English, as their stems, without apostrophes."""
+_WEAK_STEMS = """
+    abl abov across actual add allow almost along alreadi although alway amount anoth anyway apart appear
+    around away back bad becom begin behind below best better big bring care certain chang come common
+    complet continu correct coupl current decid differ difficult easi enough entir especi even except
+    expect explain fact fair far feel final find fine first forget form full general good great happen
+    hard idea imagin includ insid instead interest involv keep last late later least leav less life littl
+    live look lose lot make mani matter mayb mean meet middl miss near never new next nice noth often old
+    ordinari particular past perhap possibl prefer present pretti probabl problem proper quick quit rather
+    readi real realli reason right round say see seem sens serious sever show side similar simpl sinc
+    situat small sound stay still strong stuff sudden suppos sure take talk think time togeth toward tri
+    turn understand usual various wait way well whatev whenev wherev whoever whole worri wors worst wrong
+    """
+WEAK_STEMS = frozenset(_WEAK_STEMS.split())
+"""Of English words that are common whatever is spoken of, and no terms of software or of times."""
 EMPTY_CHARACTERS = frozenset("的吗呢吧啊呀嘛么你我他她它这那哪谁请怎")
 """A pair with one of them says nothing."""
 WEAK_CHARACTERS = EMPTY_CHARACTERS | frozenset(

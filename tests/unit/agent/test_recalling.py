@@ -330,6 +330,24 @@ def test_of_very_many_notes_the_index_is_made_behind_the_conversation(
     assert BODY in told(provider, 1)[0]
 
 
+def test_what_the_first_look_left_out_goes_along_with_a_later_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(tmp_path, PORT)
+    monkeypatch.setattr("mewcode.agent.recall_lookup._ALWAYS", 0)
+    provider = ChoosingProvider()
+
+    async def scenario(session: Session) -> None:
+        await take_turn(session, ASKED)
+        await settled(session)
+        await take_turn(session, "ok")
+
+    waits = RecallWaits(request=0.0, rest=0.0, start=LIMIT * 9, turn=LIMIT * 9)
+    recall_in(tmp_path, provider, scenario, waits=waits)
+    assert told(provider, 0) == []
+    assert BODY in told(provider, 1)[0]
+
+
 # --- what a step brings up ----------------------------------------------------------------------------------
 
 

@@ -105,15 +105,15 @@ def test_a_change_is_seen_at_once(home: Home, change: Callable[[Home], object]) 
     assert home.start() == home.fresh() != before
 
 
-def test_a_use_may_change_the_order_in_which_notes_are_left_out(
-    home: Home, blind: Callable[[], None]
-) -> None:
-    home.start()
+def test_what_is_used_shows_a_day_later(home: Home, blind: Callable[[], None]) -> None:
+    """It may change the order in which notes are left out."""
+    first = home.start()
     await_new_time(home.folder)
     home.notes.used([one(home.notes, "Port")], "read")
     blind()
+    assert home.start() == first
     with pytest.raises(AssertionError, match="looked into"):
-        home.start()
+        home.start(later=LATER + 86_400)
 
 
 def test_a_note_that_ends_is_gone_at_its_time(home: Home) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mewcode.agent.work_tree import WorkTree
-from mewcode.memory.liveness import Dead, Liveness, check_note, check_notes, check_text, dead_words
+from mewcode.memory.liveness import MARKS, Dead, Liveness, check_note, check_notes, check_text, dead_words
 from mewcode.memory.references import MOST, references
 from mewcode.tools.ripgrep import find_ripgrep
 from tests.support.notes import note
@@ -283,6 +283,11 @@ def test_any_text_is_read(text: str) -> None:
     for item in references(text):
         assert item.target
         assert item.text
+
+
+@given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=5))).map("".join))
+def test_only_a_text_with_certain_marks_names_anything(text: str) -> None:
+    assert references("".join(char for char in text if char not in MARKS)) == ()
 
 
 @given(text=st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=5))).map("".join))

@@ -241,9 +241,8 @@ def test_an_answer_with_words_around_it_and_things_that_are_none_is_read() -> No
     ]  # fmt: skip
     assert answer.actions[0].body == "ab"
     assert len(answer.problems) == 3
-    assert answer.is_usable
-    assert not read_answer("I cannot help with that.").is_usable
-    assert read_answer('{"changes": []}').is_usable
+    assert read_answer("I cannot help with that.").problems
+    assert not read_answer('{"changes": []}').problems
 
 
 def test_notes_that_say_the_same_become_one_and_the_others_are_kept_closed(tmp_path: Path) -> None:

@@ -172,6 +172,16 @@ def test_what_cannot_be_read_is_said_once_and_harms_nothing(engine: Engine, root
     assert "bad" not in "\n".join(base.refresh().problems)
 
 
+def test_a_document_that_says_far_more_than_it_holds_is_left_out(engine: Engine, root: Path) -> None:
+    columns = ",".join(["c" * 150] * 2_000)
+    write(root / "a.csv", f"{columns}\n" + f"{'1,' * 2_000}\n" * 500)
+    write(root / "b.md", "okapi\n")
+    base = base_of(engine, root)
+    report = base.refresh()
+    assert report.problems == ("a.csv: it says more than is kept of one document",)
+    assert places(base, "okapi") == ["b.md:1"]
+
+
 def test_a_document_that_breaks_is_found_no_more(engine: Engine, root: Path) -> None:
     write(root / "a.txt", "zebra\n")
     base = base_of(engine, root)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -206,8 +208,52 @@ def test_every_reader_takes_any_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["<h1>" * 50_000, "[" * 100_000, "# a\n" * 50_000, "=\n" * 50_000, "<svg>" * 50_000]
+    "text",
+    [
+        "<h1>" * 50_000,
+        "[" * 100_000,
+        "# a\n" * 50_000,
+        "=\n" * 50_000,
+        "<svg>" * 50_000,
+        f"# a{' ' * 200_000}b",
+        "---\n\n" + "a\n===\n\n" * 100_000,
+        "<svg>" * 10_000 + "</head>" * 100_000,
+        "x\n" * 500_000,
+    ],
+    ids=lambda text: text[:8],
 )
 def test_a_hostile_document_ends(text: str) -> None:
     for reader in READERS:
         assert sum(1 for _ in reader(text)) <= 200_000
+
+
+LONG = "n" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("reader", "text"),
+    [
+        (markdown_pieces, f"# {LONG}\n\n{'word ' * 20_000}"),
+        (rst_pieces, f"{LONG}\n{'=' * 100_000}\n\n{'word ' * 20_000}"),
+        (page_pieces, f"<h1>{LONG}</h1>{'word ' * 20_000}"),
+        (csv_pieces, f"{LONG}\n" + "1\n" * 1_000),
+        (json_pieces, f'{{"{LONG}": {{{", ".join(f"{chr(34)}{at}{chr(34)}: 1" for at in range(1_000))}}}}}'),
+    ],
+)
+def test_a_long_name_is_not_repeated_whole_with_each_piece(
+    reader: Callable[[str], Iterator[Piece]], text: str
+) -> None:
+    said = sum(len(piece.heading) + len(piece.text) for piece in reader(text))
+    assert said < 3 * len(text), "a small file must not fill the memory"
+
+
+def test_signs_that_end_a_heading_are_no_part_of_it() -> None:
+    headings = ("# a #", "# b ##  ", "## c#", "#", "# #", "#d", "# e # f", "#\tg\t#")
+    found = [piece.heading for text in headings for piece in markdown_pieces(f"{text}\n\nx")]
+    assert found == ["a", "b", "c#", "", "", "", "e # f", "g"]
+
+
+def test_a_pipe_in_the_place_of_a_document_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.md")
+    with pytest.raises(MewCodeError, match="is no file"):
+        pieces_of(tmp_path / "a.md")

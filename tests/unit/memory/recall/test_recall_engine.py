@@ -275,6 +275,27 @@ def _grow(engine: Engine, sessions: dict[str, list[str]]) -> bool:
     return engine.update_exchanges({name: repr(turns) for name, turns in sessions.items()}, from_the_start)
 
 
+def test_what_was_read_for_a_while_is_kept_though_the_program_ends(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mewcode.memory.recall.engine._STEP_SECONDS", 0.0)
+
+    def read(name: str) -> list[Row]:
+        if name == CHECK.id:
+            raise KeyboardInterrupt
+        return [note_row(DEPLOY)]
+
+    with pytest.raises(KeyboardInterrupt):
+        engine.update("notes", {DEPLOY.id: "1", CHECK.id: "1"}, read)
+    assert ids(engine.search("deploys")) == [DEPLOY.id]
+
+
+def test_a_word_that_is_common_in_the_language_counts_for_less_than_another(engine: Engine) -> None:
+    often, telling = NoteText("user/a.md", "It looks wrong"), NoteText("user/b.md", "The turbine")
+    assert put(engine, often, telling)
+    assert ids(engine.search("the turbine looks")) == [telling.id, often.id]
+
+
 def test_nothing_crosses_from_one_scope_to_another(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     paths = {

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mewcode.memory.recall.concepts import concepts_of, known_words
+from mewcode.memory.recall.concepts import LIST, TABLE, concepts_of, known_words, table_of
 from mewcode.memory.recall.question import Term, read_question
 from mewcode.memory.recall.stems import stem
+from mewcode.memory.recall.stop_words import STOP_STEMS, WEAK_STEMS
 from mewcode.memory.recall.words import pairs, prepared
 
 
@@ -169,3 +170,16 @@ def test_more_of_a_word_counts_more_and_a_long_text_less() -> None:
     (term,) = read_question("zebra")
     assert term.strength_in({"zebra": 2.0}, 1.2) > term.strength_in({"zebra": 1.0}, 1.2)
     assert term.strength_in({"zebra": 1.0}, 1.2) > term.strength_in({"zebra": 1.0}, 2.4)
+
+
+def test_the_table_of_concepts_is_what_their_list_and_the_stems_give() -> None:
+    made = table_of(LIST.read_text(encoding="utf-8"))
+    assert TABLE.read_text(encoding="utf-8") == made, "python -m mewcode.memory.recall.concepts makes it anew"
+
+
+def test_what_says_nothing_and_what_says_little_are_told_apart() -> None:
+    assert not STOP_STEMS & WEAK_STEMS
+    assert read_question("which of these looks better?") == [
+        Term(("look",), is_weak=True),
+        Term(("better",), is_weak=True),
+    ]

@@ -122,6 +122,19 @@ def test_until_the_model_is_loaded_words_alone_are_compared(tmp_path: Path) -> N
         engine.close()
 
 
+def test_a_first_look_starts_no_thread(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    engine = Engine(tmp_path / "recall.sqlite", FakeEmbedder)
+    try:
+        assert engine.update("notes", {}, lambda _: None)
+        engine.search("tuesday")
+        assert set(threading.enumerate()) <= before
+        put(engine, DEPLOY)
+        assert kept(engine) == 1
+    finally:
+        engine.close()
+
+
 def test_a_model_that_cannot_be_loaded_is_told_once_and_words_go_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
