@@ -35,10 +35,9 @@ def test_what_was_noted_in_one_session_is_asked_about_in_the_next(
     fake_llm.script(PUSH, Reply.text("I leave it."))
     terminal = start(*ALLOWED, columns=120)
     ask(terminal, "publish this")
-    terminal.wait_for_screen("says:")
-    terminal.wait_for_screen(words)
+    terminal.wait_for_screen(f"Allow bash? the note {words}")
     terminal.send("\x1b")
-    terminal.wait_gone("says:")
+    terminal.wait_gone("Allow bash?")
     leave(terminal)
 
 

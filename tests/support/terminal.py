@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -49,6 +50,12 @@ class _Screen(pyte.HistoryScreen):
         self.dirty.update(range(self.lines))
 
 
+def _as_a_terminal_would() -> None:
+    """Ctrl-C and Ctrl-\\ reach the program, also where the tests run in the background of a shell."""
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Terminal:
     """``rows`` by ``columns`` cells with a scrollback of 20,000 lines."""
 
@@ -76,6 +83,7 @@ class Terminal:
             encoding=None,
             timeout=None,
             echo=False,
+            preexec_fn=_as_a_terminal_would,
         )
         self._child.delaybeforesend = None
         self._reader = threading.Thread(target=self._read, daemon=True)
