@@ -252,7 +252,7 @@ class _Assembly:
     def _noting(self, notes: SessionNotes) -> Noting:
         from mewcode.agent.noting import Noting
 
-        return Noting(notes, self._note_model, self._sessions_dir, self._is_ours)
+        return Noting(notes, self._note_model, self._sessions_dir, self._is_made_here)
 
     def _recalling(self, notes: SessionNotes) -> Recalling | None:
         """None as long as there are no notes."""
@@ -312,8 +312,13 @@ class _Assembly:
 
     def _is_ours(self, session_id: str, seal: str) -> bool:
         """Whether this user's MewCode made a session here, or the user trusts what came with the folder."""
+        return self._setup.trusted or self._is_made_here(session_id, seal)
+
+    def _is_made_here(self, session_id: str, seal: str) -> bool:
+        """Whether this user's MewCode made a session here: what others said in one that came with the folder
+        is not the user's own word, whether they trust it or not."""
         setup = self._setup
-        if setup.trusted or is_own_folder(setup.places):
+        if is_own_folder(setup.places):
             return True
         return setup.trust.is_sealed(setup.places.root, session_id, seal)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mewcode.config.schema import Config
-from mewcode.infra.paths import Places, cache_dir
+from mewcode.infra.paths import Places, cache_dir, home_of
 
 if TYPE_CHECKING:
     from mewcode.config.include_approvals import IncludeApprovals
@@ -22,7 +22,7 @@ class InstructionSource:
     def __init__(self, places: Places, environ: Mapping[str, str], config: Config) -> None:
         self._places = places
         self._environ = environ
-        self._home = Path(environ.get("HOME") or Path.home())
+        self._home = home_of(environ)
         self._roots = [_folder(name, places.user, self._home) for name in config.instructions.include_roots]
 
     def loader(self) -> Loader:

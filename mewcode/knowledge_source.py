@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mewcode.config.schema import Config
-from mewcode.infra.paths import Places
+from mewcode.infra.paths import Places, home_of
 
 if TYPE_CHECKING:
     from mewcode.memory.knowledge.base import KnowledgeBase
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 def document_path(text: str, places: Places, environ: Mapping[str, str], start: Path | None = None) -> Path:
     """What a path of the config means, absolute: a relative one counts from the workspace's root, or from
     ``start``; ``~`` is the user's home."""
-    home = environ.get("HOME") or str(Path.home())
     if text == "~" or text.startswith("~/"):
-        text = home + text[1:]
+        text = f"{home_of(environ)}{text[1:]}"
     return Path(os.path.abspath((start or places.root) / text))
 
 

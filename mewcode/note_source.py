@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mewcode.config.schema import Config
 from mewcode.config.trust import TrustStore, is_own_folder
-from mewcode.infra.paths import Places, cache_dir, private_dir, project_dir
+from mewcode.infra.paths import Places, cache_dir, home_of, private_dir, project_dir
 from mewcode.memory.paths import MEMORY, Shelf, project_places, user_folder, user_shelf
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def prompt_notes(places: Places, environ: Mapping[str, str], clock: Callable[[],
     from mewcode.memory.kept_prompt import MOST_BYTES, KeptPrompt
 
     shelves = [project_shelf(places), user_shelf(places, environ)]
-    caches = cache_dir(environ, Path(environ.get("HOME") or Path.home()))
+    caches = cache_dir(environ, home_of(environ))
     key = "\0".join(str(shelf.folder) for shelf in shelves)
     kept = KeptPrompt(shelves, KeptFile(caches / "notes", key, places.root, MOST_BYTES), clock)
     if (text := kept.find()) is not None:

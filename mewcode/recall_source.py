@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 
 from mewcode.core.errors import NoteError
-from mewcode.infra.paths import Places, cache_dir
+from mewcode.infra.paths import Places, cache_dir, home_of
 from mewcode.memory.entry import Entry
 from mewcode.memory.paths import MEMORY, project_places, user_folder
 from mewcode.memory.recall.engine import Engine, index_path
@@ -17,7 +16,7 @@ from mewcode.memory.store import NoteStore
 def open_recall(places: Places, environ: Mapping[str, str]) -> Engine:
     """The index of what this user may be reminded of in this workspace. Nothing is read yet."""
     notes = project_places(places).project / MEMORY
-    caches = cache_dir(environ, Path(environ.get("HOME") or Path.home()))
+    caches = cache_dir(environ, home_of(environ))
     path = index_path(caches, user_folder(places, environ), notes, places.project / "sessions")
     return Engine(path, embedder_loader())
 

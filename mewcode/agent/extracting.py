@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mewcode.agent.news import may_ask_to_forget
 from mewcode.agent.note_call import note_call
 from mewcode.agent.noted_words import notice, reminder
 from mewcode.agent.noting_cursor import Batch
@@ -107,6 +108,7 @@ class Extraction:
             store.entries(),
             session_id=batch.session_id,
             today=self._today,
+            may_delete=may_ask_to_forget,
         )
         source = drafts.sources[0] if drafts.sources else f"{batch.session_id}/{batch.upto}"
         applied = store.apply(drafts.requests, by="agent", source=source, reason=drafts.reason)

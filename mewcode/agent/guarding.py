@@ -74,7 +74,7 @@ class Guard:
         if self._due is not None:
             self._begin()
         if self._reading is not None:
-            await self._reading
+            await asyncio.shield(self._reading)  # others may wait for it too
         broken = self._broken(accesses)
         if not broken:
             return verdict

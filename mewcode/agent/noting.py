@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mewcode.agent.noted_turns import ask_for_a_look, ended_by_itself, prompts_in
-from mewcode.agent.noting_cursor import EVERY, Batch, Cursor
+from mewcode.agent.noting_cursor import EVERY, Batch, Cursor, Job
 from mewcode.agent.tidying import Tidying
 from mewcode.core.errors import MewCodeError, NoteError, SessionError
 from mewcode.core.message import Message
@@ -51,21 +51,11 @@ class NotingWaits:
     listen: float = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """A batch and the folder of its session. ``cursor``: of the conversation at hand that it was taken from;
-    None for one that was left. ``is_past``: of a session of before, whose archive says what waits."""
-
-    batch: Batch
-    folder: Path
-    cursor: Cursor | None = None
-    is_past: bool = False
-
-
 class Noting:
     """Belongs to one session, which says what happens. None of the methods raises; none takes longer than to
     write a record. ``notes``: the notes and what may be spent on them; ``model``: the one to ask at a
-    service, None for that of other side calls."""
+    service, None for that of other side calls; ``is_ours``: whether the user's own MewCode made a session,
+    whatever came with a folder that they trust."""
 
     def __init__(
         self,
@@ -84,7 +74,7 @@ class Noting:
         self._clock = clock
         self._here: Cursor | None = Cursor()
         self._loaded: tuple[LoadedSession, bool] | None = None
-        self._jobs: list[_Job] = []
+        self._jobs: list[Job] = []
         self._is_wanted = self._is_ending = False
         self._work: asyncio.Task[None] | None = None
         self._past: asyncio.Task[None] | None = None
@@ -192,7 +182,7 @@ class Noting:
         new.take_up(messages)  # where a fork goes on with them
         self._here = new
         if self._is_listening and prompts_in(cursor.waiting):
-            self._jobs.append(_Job(cursor.take(folder.name, messages), folder))
+            self._jobs.append(Job(cursor.take(folder.name, messages), folder))
             self._begin(session, wanted=False)
 
     def ending(self) -> None:
@@ -221,9 +211,14 @@ class Noting:
     def _cursor(self) -> Cursor:
         """That of the conversation at hand."""
         if self._here is None:
-            self._here = Cursor.of(*self._loaded) if self._loaded is not None else Cursor()
+            self._here = Cursor() if self._loaded is None else self._taken_up(*self._loaded)
             self._loaded = None
         return self._here
+
+    def _taken_up(self, loaded: LoadedSession, is_fork: bool) -> Cursor:
+        """That of a conversation that is continued; of one that others made no more is looked through than of
+        what a fork continues."""
+        return Cursor.of(loaded, is_fork or not self._is_ours(loaded.id, loaded.seal))
 
     @property
     def _is_listening(self) -> bool:
@@ -277,7 +272,7 @@ class Noting:
             if not is_done:  # it is tried again when there is reason to look again
                 return
 
-    async def _next(self, session: Session) -> _Job | None:
+    async def _next(self, session: Session) -> Job | None:
         if self._is_ending:
             return None
         if self._jobs:
@@ -291,18 +286,18 @@ class Noting:
 
             await catch_up(session.archive, cursor)
         batch = cursor.take(session.id, session.agent.conversation.messages)
-        return _Job(batch, session.archive.folder, cursor)
+        return Job(batch, session.archive.folder, cursor)
 
-    def _give_back(self, job: _Job) -> None:
+    def _give_back(self, job: Job) -> None:
         """What was not looked through waits again, before what came meanwhile."""
         if self.is_off:
             return
         if job.cursor is self._cursor:
             job.cursor.give_back(job.batch)
         else:  # of a conversation that was left, then or meanwhile
-            self._jobs.insert(0, _Job(job.batch, job.folder, is_past=job.is_past))
+            self._jobs.insert(0, Job(job.batch, job.folder, is_past=job.is_past))
 
-    async def _look(self, session: Session, job: _Job) -> bool:
+    async def _look(self, session: Session, job: Job) -> bool:
         """Whether the messages were looked through, whatever came of it."""
         from mewcode.agent.extracting import Extraction
         from mewcode.agent.note_call import BudgetSpent
@@ -367,7 +362,7 @@ class Noting:
             _LOG.info("the notes are not brought up to date: %s", error.message)
 
         async def look(batch: Batch) -> bool:
-            job = _Job(batch, self._dir / batch.session_id, is_past=True)
+            job = Job(batch, self._dir / batch.session_id, is_past=True)
             self._jobs.append(job)
             await asyncio.wait([self._begin(session, wanted=False)])
             return all(waiting.batch is not batch for waiting in self._jobs)
@@ -380,7 +375,8 @@ class Noting:
         if looked.notice:
             self._say(looked.notice)
         if looked.reminder:
-            self._reminders.append(looked.reminder)
+            unsaid = session.agent.reminders  # the others cannot be taken back any more
+            self._reminders = [*(text for text in self._reminders if text in unsaid), looked.reminder]
             session.agent.remind(looked.reminder)
 
     def _say(self, text: str) -> None:

@@ -11,11 +11,13 @@ from mewcode.agent.noted_turns import is_prompt, prompts_in, to_look_through, wi
 from mewcode.core.message import Message
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mewcode.sessions.reader import LoadedSession
 
 EVERY = 5
 """Turns after which a model is asked though nobody said anything of notes."""
-MOST_EARLIER = 6
+_MOST_EARLIER = 6
 """Messages before the new ones that a model is shown, so that it knows what they are about."""
 
 
@@ -114,7 +116,7 @@ class Cursor:
         """What waits in the conversation of these ``messages``, and does so no longer."""
         waiting, ids = tuple(self.waiting), [message.id for message in messages]
         begin = ids.index(waiting[0].id) if waiting and waiting[0].id in ids else 0
-        first = max(begin - MOST_EARLIER, ids.index(self.hidden) + 1 if self.hidden in ids else 0)
+        first = max(begin - _MOST_EARLIER, ids.index(self.hidden) + 1 if self.hidden in ids else 0)
         self._clear()
         return Batch(session_id, waiting, self.last, tuple(messages[first:begin]))
 
@@ -131,6 +133,17 @@ class Cursor:
     def give_back(self, batch: Batch) -> None:
         """What was taken waits again, before what came since."""
         self.waiting[:0] = batch.messages
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A batch and the folder of its session. ``cursor``: of the conversation at hand that it was taken from;
+    None for one that was left. ``is_past``: of a session of before, whose archive says what waits."""
+
+    batch: Batch
+    folder: Path
+    cursor: Cursor | None = None
+    is_past: bool = False
 
 
 def _behind(loaded: LoadedSession) -> Sequence[Message]:

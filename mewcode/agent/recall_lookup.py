@@ -37,6 +37,8 @@ _FEW = 1_000
 has looked again."""
 _ALWAYS = 30
 """Notes that are new or changed which a look takes in though nobody waits for it any more."""
+_MOST_CALLS = 250
+"""Messages among which a result's call is looked for: one answer makes at most 200 calls."""
 _COMMON = frozenset({
     "__init__.py", "conftest.py", "index.html", "index.js", "index.ts", "main.go", "main.py", "main.rs",
     "makefile", "mod.rs", "package.json", "pyproject.toml", "readme.md", "setup.py",
@@ -61,6 +63,7 @@ class Lookup:
         self._tree = tree
         self._clock = clock
         self._entries: dict[str, Entry] = {}
+        self._seen: tuple[Message | None, int, set[str]] = None, 0, set()
         self._one_at_a_time = threading.Lock()
         self.is_behind = True
         """Whether the index may not know all notes."""
@@ -175,10 +178,21 @@ class Lookup:
         entries = list(entries)
         if not entries:
             return []
+        seen = self._seen_in(known.messages)
+        return [entry for entry in entries if _is_new(entry, known, seen)]
+
+    def _seen_in(self, messages: Sequence[Message]) -> set[str]:
+        """The files of notes that the conversation holds otherwise; of one that grew, only what is new is
+        looked at, and what its calls may belong to."""
         from mewcode.agent.notes_used import notes_in_turn
 
-        seen = {note.file for note in notes_in_turn(known.messages) if note.how in ("read", "saved", "told")}
-        return [entry for entry in entries if _is_new(entry, known, seen)]
+        last, count, before = self._seen
+        if last is None or len(messages) < count or messages[count - 1] is not last:
+            count, before = 0, set()
+        new = messages[max(0, count - _MOST_CALLS) :]
+        seen = before | {note.file for note in notes_in_turn(new) if note.how in ("read", "saved", "told")}
+        self._seen = (messages[-1] if messages else None), len(messages), seen
+        return seen
 
     def _read(
         self, store: NoteStore, entry: Entry, score: float | None, known: Known, patience: Patience

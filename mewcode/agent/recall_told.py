@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from mewcode.agent.conversation import Conversation
@@ -19,8 +20,7 @@ _WINDOW_SHARE = 4
 """In a window of so many tokens one byte may be told at once: six percent of it, more or less."""
 
 
-@dataclass(slots=True)
-class Patience:
+class Patience(msgspec.Struct):
     """``until`` (`time.monotonic`): from then on nobody waits for what is being looked up."""
 
     until: float = math.inf

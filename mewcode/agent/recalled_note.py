@@ -11,7 +11,7 @@ from mewcode.core.ids import new_id
 from mewcode.core.message import Message, Text
 from mewcode.infra.redact import redact
 from mewcode.infra.terminal_text import safe_line
-from mewcode.memory.dates import time_of
+from mewcode.memory.dates import DAY, days_text, time_of
 from mewcode.memory.entry import Entry, cut_bytes
 from mewcode.memory.extract.cutting import cut_lines
 from mewcode.memory.index import core_text
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 4_096
 """Of one note as it is told, all that is said about it included."""
-_DAY = 86_400.0
 _MOST_NAME, _MOST_DEAD, _MOST_PATH = 400, 600, 300
 """Bytes of what is said about a note: its text always has the larger part of the room."""
 _FRAME = "<system-reminder>\n{}\n</system-reminder>"
@@ -64,6 +63,7 @@ def recall_text(entry: Entry, body: str, path: str, found: Liveness | None, now:
         from mewcode.memory.liveness import dead_words
 
         lead.append(cut_bytes(f"Of what it names, {dead_words(found)}", _MOST_DEAD) + ".")
+    lead = list(map(harmless, lead))  # paths are named by whoever made the work tree
     line = f" — {entry.line}" if entry.line else ""
     head = harmless(f"- {entry.file} [{entry.type}] {cut_bytes(entry.name, _MOST_NAME)}{line}")
     frame = "\n".join([*lead, fenced(f"{head}\n\n"), _CUT])
@@ -80,12 +80,10 @@ def _whose(entry: Entry) -> str:
 def _age(entry: Entry, now: float) -> Iterator[str]:
     """Beyond a day, how old a note is."""
     changed = time_of(entry.updated or entry.created)
-    days = int((now - changed) // _DAY) if changed is not None else 0
-    if days >= 1:
-        age = "1 day" if days == 1 else f"{days:,} days"
+    if changed is not None and now - changed >= DAY:
         yield (
-            f"This note is {age} old: it is an observation of its time. Check it against what is there now "
-            "before you rely on it."
+            f"This note is {days_text(now - changed)} old: it is an observation of its time. Check it "
+            "against what is there now before you rely on it."
         )
 
 

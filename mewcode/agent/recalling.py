@@ -11,8 +11,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from mewcode.agent.recall_gate import has_content
 from mewcode.agent.recall_told import Patience, ToldNotes
@@ -33,8 +34,7 @@ _LOG = logging.getLogger("mewcode.recall")
 _TASK = "recall"
 
 
-@dataclass(frozen=True, slots=True)
-class RecallWaits:
+class RecallWaits(msgspec.Struct, frozen=True):
     """Seconds: that a request waits for notes, from what brought the look about; from a look that did not get
     through all notes until they are gone through; from the start, and from the end of a turn, until the index
     is brought up to date; until that is tried again where a turn runs."""
@@ -46,8 +46,7 @@ class RecallWaits:
     busy: float = 5.0
 
 
-@dataclass(slots=True)
-class _Turn:
+class _Turn(msgspec.Struct):
     """``looking``: the look that the next request waits for. ``chooses``: a model is still to be asked.
     ``seen``: so many messages were looked at for what they bring up; ``asked``: what was looked up of it."""
 
@@ -55,7 +54,7 @@ class _Turn:
     looking: tuple[asyncio.Task[None], Patience] | None = None
     chooses: bool = False
     seen: int = 0
-    asked: set[str] = field(default_factory=set)
+    asked: set[str] = set()
 
 
 Find = Callable[["Lookup", "Known", Patience, Stop], Sequence["Recalled"]]

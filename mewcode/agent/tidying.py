@@ -293,7 +293,7 @@ def _sessions_since(session: Session, level: Level, since: float) -> int:
     begin = time.strftime("%Y%m%d-%H%M%S", time.localtime(since))
     count = 0
     for folder in _session_folders(session, level):
-        with suppress(OSError), os.scandir(folder) as entries:
+        with suppress(OSError), os.scandir(folder) as entries:  # most known workspaces have none
             for entry in entries:
                 count += bool(_SESSION.match(entry.name)) and entry.name > begin
                 if count >= LEAST_SESSIONS:

@@ -5,6 +5,7 @@ Without what git ignores; by ripgrep where there is one, else in Python; within 
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import stat
@@ -21,6 +22,8 @@ from mewcode.tools.ripgrep import RipgrepFinder, find_ripgrep, plain_flags
 
 if TYPE_CHECKING:
     from mewcode.agent.surroundings import Surroundings
+
+_LOG = logging.getLogger("mewcode.memory")
 
 FRESH = 5.0
 """Seconds for which a look at the tree counts: notes are looked at one after the other."""
@@ -91,17 +94,23 @@ class WorkTree:
                 return None
             return tuple(os.fsdecode(name).removeprefix("./") for name in bytes(output).split(b"\0") if name)
         files = []
-        for name in self._walk():
-            if self._clock() > until:
-                return None
-            files.append(name)
+        try:
+            for name in self._walk():
+                if self._clock() > until:
+                    return None
+                files.append(name)
+        except RecursionError:  # folders too deep within each other
+            return None
         return tuple(files)
 
     def _search(self, wanted: frozenset[str], until: float) -> set[str] | None:
         """None where time was up before all were found."""
         rg = self._find()
         if rg is None:
-            return self._read_all(wanted, until)
+            try:
+                return self._read_all(wanted, until)
+            except RecursionError:
+                return None
         seen: set[str] = set()
         rest = b""
 
@@ -129,7 +138,8 @@ class WorkTree:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
-        except OSError:
+        except OSError as error:
+            _LOG.info("notes are not held against the work tree: ripgrep does not start: %s", error)
             return False
         timer = threading.Timer(max(0.0, until - self._clock()), process.kill)
         timer.daemon = True

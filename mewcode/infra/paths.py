@@ -36,10 +36,15 @@ class Places(msgspec.Struct, frozen=True):
     project: Path
 
 
+def home_of(environ: Mapping[str, str]) -> Path:
+    """The user's home folder."""
+    return Path(environ.get("HOME") or Path.home())
+
+
 def find_places(cwd: Path, environ: Mapping[str, str]) -> Places:
     """Finds the folders for a start in ``cwd`` by looking for ``.git`` upwards; runs no process."""
     cwd = cwd.resolve()
-    home = Path(environ.get("HOME") or Path.home())
+    home = home_of(environ)
     user = Path(environ.get("MEWCODE_HOME") or home / PROJECT_DIR).expanduser().absolute()
     root = _git_top(cwd) or cwd
     return Places(cwd, root, user, project_of(root, user))

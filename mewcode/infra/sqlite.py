@@ -5,8 +5,10 @@ Several processes use one file at once. Nothing is kept here that cannot be made
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import stat
 from pathlib import Path
 
 from mewcode.core.errors import MewCodeError
@@ -73,6 +75,7 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 def _open(path: Path, version: int, schema: str, any_thread: bool) -> sqlite3.Connection:
     private_dir(path.parent)
+    _check_own(path.parent)
     # SQLite would make it with the rights that the umask leaves.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
     connection = sqlite3.connect(
@@ -91,6 +94,14 @@ def _open(path: Path, version: int, schema: str, any_thread: bool) -> sqlite3.Co
         connection.close()
         raise
     return connection
+
+
+def _check_own(folder: Path) -> None:
+    """Raises OSError for a folder in which others could put a file of theirs for us to write to, as where
+    caches are told to lie in a place that all may write to."""
+    status = os.stat(folder)
+    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(errno.EPERM, "others may write to the folder of the caches")
 
 
 def _create(connection: sqlite3.Connection, version: int, schema: str) -> None:

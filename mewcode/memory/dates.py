@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+DAY = 86_400.0
+"""Seconds."""
 _DAY_LENGTH = len("2026-01-31")
+_LAST = 253_402_300_800 - 2 * DAY
+"""Unix time from which on some zone's calendar may end: the year 9999 does."""
 _LONGEST = 40
 """Characters of a point in time at most; what is longer is none."""
 
@@ -26,3 +30,15 @@ def time_of(text: str, *, day_ends: bool = False) -> float | None:
         return moment.timestamp()
     except (ValueError, OverflowError, OSError):  # no date, or none that a clock can show
         return None
+
+
+def known_time(moment: float) -> float:
+    """The Unix time as it is; 0 for one that no calendar has. A file that came with a folder may hold any
+    number, which neither lists nor lengths of time can show."""
+    return float(moment) if 0 <= moment < _LAST else 0.0
+
+
+def days_text(seconds: float) -> str:
+    """``1 day``, ``12 days``: as many as are over."""
+    days = max(0, int(seconds // DAY))
+    return "1 day" if days == 1 else f"{days:,} days"

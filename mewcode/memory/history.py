@@ -8,14 +8,18 @@ that was taken back because the disk refused has a line ``{"void": id}``. Texts 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from mewcode.core.codec import decode_json, encode_json
 from mewcode.infra.append_file import CAREFUL, AppendFile, FileCalls
+from mewcode.memory.dates import known_time
+
+if TYPE_CHECKING:
+    from mewcode.memory.note import Level
 
 HISTORY = ".history.jsonl"
 By = Literal["user", "agent", "tidy", "hand", "import"]
@@ -129,7 +133,19 @@ def _decode(line: bytes) -> Change | str | None:
         value = decode_json(line)
         if not isinstance(value, dict):
             return None
-        void = value.get("void")
-        return str(void) if void else msgspec.convert(value, Change) if "steps" in value else None
+        if void := value.get("void"):
+            return str(void)
+        if "steps" not in value:
+            return None
+        change = msgspec.convert(value, Change)
+        return msgspec.structs.replace(change, ts=known_time(change.ts))
     except (ValueError, msgspec.ValidationError):  # torn, or not ours
         return None
+
+
+def by_id(history: Iterable[tuple[Level, Change]]) -> dict[str, list[tuple[Level, Change]]]:
+    """The changes by their ids, each with its parts by level, in the order of the history."""
+    found: dict[str, list[tuple[Level, Change]]] = {}
+    for level, change in history:
+        found.setdefault(change.id, []).append((level, change))
+    return found

@@ -119,6 +119,10 @@ class Planner:
                 return self._merge(held, old, note)
         if note.origin in ("tool", "web"):
             return self._to_inbox(held, note, "inbox")
+        waiting = self._same(held, note, INBOX) if note.origin == "agent" else None
+        if waiting is not None:  # to say it again is not the user's yes
+            note = msgspec.structs.replace(note, origin=waiting.origin)
+            return self._to_inbox(held, note, "inbox", waiting.conflicts_with)
         return self._add(held, note)
 
     def _gone(self, held: Held, note: Note, *, by_itself: bool) -> Gone | None:

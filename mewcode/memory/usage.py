@@ -16,6 +16,7 @@ import msgspec
 from mewcode.core.codec import decode_json, encode_json
 from mewcode.infra.append_file import CAREFUL, AppendFile
 from mewcode.infra.atomic import write_atomic
+from mewcode.memory.dates import known_time
 from mewcode.memory.entry import Cache, Use
 from mewcode.memory.files import NoteCalls
 
@@ -101,15 +102,16 @@ def _fold(uses: dict[str, Use], since: float, line: bytes) -> float:
     file, when, count = value.get("file"), value.get("ts"), value.get("count", 1)
     if not (isinstance(file, str) and isinstance(when, int | float) and isinstance(count, int)):
         return since
+    when = known_time(when)
     if file == SINCE:
-        return min(since, float(when)) if since else float(when)
+        return min(since, when) if since else when
     old = uses.pop(value["from"], _NONE) if isinstance(value.get("from"), str) else None
     use = uses.get(file, _NONE)
     if old is not None:
         uses[file] = Use(use.count + old.count, max(use.last, old.last))
         return since
-    uses[file] = Use(use.count + max(count, 0), max(use.last, float(when)))
-    return min(since, float(when)) if since else float(when)
+    uses[file] = Use(use.count + max(count, 0), max(use.last, when))
+    return min(since, when) if since else when
 
 
 def compact(folder: Path, usage: Usage, *, now: float) -> bool:
@@ -140,7 +142,7 @@ def _folded_at(line: bytes) -> float:
     except ValueError:
         return 0.0
     folded = value.get("folded") if isinstance(value, dict) else None
-    return float(folded) if isinstance(folded, int | float) else 0.0
+    return known_time(folded) if isinstance(folded, int | float) else 0.0
 
 
 def _month(when: float) -> tuple[int, int]:

@@ -20,7 +20,6 @@ from mewcode.memory.files import (
     NoteCalls,
     NoteFile,
     Staged,
-    digest_of,
     is_note_file,
     read_file,
     sweep,
@@ -270,13 +269,12 @@ class Held:
         """Carries out the rest of a change that a writer began and did not end. What was changed since by
         hand stays."""
         for step in change.steps:
-            path = self.folder / step.file
-            try:
-                found = digest_of(path.read_bytes())
-            except FileNotFoundError:
-                found = ""
+            if not is_note_file(step.file):  # the history may have come with the folder
+                continue
+            read = read_file(self.folder, step.file, self.level)
+            found = "" if read is None else read.entry.digest
             before = step.was or ("" if step.before is None else text_digest(step.before))
-            if found == before and is_note_file(step.file):
+            if found == before:
                 staged = Staged(self.folder, (step,), self._calls)
                 try:
                     staged.carry_out()
@@ -314,7 +312,7 @@ class Held:
         text = index_text(live, lambda entry: self._usage.of(entry.file)).encode()
         with suppress(OSError):
             path = self.folder / INDEX
-            if path.is_symlink() or not path.exists() or path.read_bytes() != text:
+            if not path.is_file() or path.is_symlink() or path.read_bytes() != text:
                 write_atomic(path, text, durable=False)
         entries = sorted(self.entries.values(), key=lambda entry: entry.file)
         with suppress(OSError):

@@ -15,12 +15,13 @@ from mewcode.infra.redact import redact
 from mewcode.infra.terminal_text import safe_line
 from mewcode.memory.changes import UNDONE, Create, Forget, Outcome, Ref, Request, Supersede
 from mewcode.memory.entry import MOST_DESCRIPTION, Entry
-from mewcode.memory.extract.wording import dated, dated_line
+from mewcode.memory.extract.wording import SUSPICIOUS, dated, dated_line, is_instruction
 from mewcode.memory.find import matching
 from mewcode.memory.liveness import check_note, dead_words
 from mewcode.memory.names import identity
 from mewcode.memory.note import Note, clean_body, level_of
 from mewcode.memory.store import NoteStore
+from mewcode.note_tools.found import Found
 from mewcode.note_tools.guess import name_of
 from mewcode.note_tools.search import best_matches
 from mewcode.prompt.notes import fenced
@@ -44,14 +45,6 @@ class Done(msgspec.Struct, frozen=True):
     failed: bool = False
 
 
-class Found(msgspec.Struct, frozen=True):
-    """What was found: ``told`` to the model, ``shown`` on one line, with ``body`` below it."""
-
-    told: str
-    shown: str
-    body: str = ""
-
-
 class NoteDesk:
     """All of it waits for the disk, and for other writers: call it in a thread. Raises NoteError.
     ``session_id`` gives the session at this moment, ``clock`` Unix time. ``tree``: what notes are held
@@ -73,14 +66,18 @@ class NoteDesk:
         """Keeps what the model noted."""
         source = f"{self._session_id()}/{call_id}"
         today = self._today()
+        origin, said = _ORIGINS[args.rests_on], (args.name, args.description, args.body, *args.aliases)
+        reads_like_an_order = is_instruction("\n".join(said), origin)
         note = Note(
             name=args.name,
             type=args.type,
             level=args.level or level_of(args.type),
             description=dated_line(args.description, today, MOST_DESCRIPTION),
             body=dated(args.body, today),
+            tags=(SUSPICIOUS,) if reads_like_an_order else (),
             aliases=tuple(args.aliases),
-            origin=_ORIGINS[args.rests_on],
+            # A page may have had the model say so: it waits for the user's yes.
+            origin="tool" if reads_like_an_order and origin == "agent" else origin,
             source=(source,),
         )
         near = self.store.similar(note)

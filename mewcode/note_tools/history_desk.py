@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from mewcode.core.codec import encode_json
 from mewcode.core.errors import SessionError
 from mewcode.core.message import Image, Message, Text, ToolCall, ToolResult, text_of
@@ -15,6 +13,7 @@ from mewcode.infra.redact import redact
 from mewcode.infra.terminal_text import safe_line, safe_text
 from mewcode.memory.recall.engine import Engine
 from mewcode.memory.recall.values import Hit
+from mewcode.note_tools.found import Found
 from mewcode.note_tools.search import terms_of
 from mewcode.recall_turns import may_read
 from mewcode.sessions.briefs import IsOurs, known_title
@@ -35,14 +34,6 @@ _MESSAGE = 8_000
 _SNIPPET = 240
 _TURN_READ = 256 << 10
 """Bytes of a turn that a snippet is looked for in."""
-
-
-class Found(msgspec.Struct, frozen=True):
-    """``told``: for the model; ``shown``: one line for the user, ``body`` below it."""
-
-    told: str
-    shown: str
-    body: str = ""
 
 
 class HistoryDesk:

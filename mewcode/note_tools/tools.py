@@ -22,7 +22,8 @@ from mewcode.tools.in_thread import in_thread
 if TYPE_CHECKING:
     from mewcode.memory.budget import Budget
     from mewcode.memory.store import NoteStore
-    from mewcode.note_tools.desk import Found, NoteDesk
+    from mewcode.note_tools.desk import NoteDesk
+    from mewcode.note_tools.found import Found
 
 T = TypeVar("T")
 

@@ -101,7 +101,10 @@ def details(item: Item, now: float) -> str:
     if isinstance(item, ChangeItem):
         first = item.first
         return " · ".join(
-            filter(None, (f"by {by_words(first.by)}", safe_line(redact(first.reason), 120), first.id))
+            filter(
+                None,
+                (f"by {by_words(first.by)}", safe_line(redact(first.reason), 120), safe_line(first.id, 40)),
+            )
         )
     entry = item.entry
     parts = (

@@ -18,6 +18,7 @@ from mewcode.memory.changes import UNDONE, Approve, Forget, Move, Ref, Request, 
 from mewcode.memory.dates import time_of
 from mewcode.memory.deleted import deleted_entry
 from mewcode.memory.entry import Entry, Use
+from mewcode.memory.history import by_id
 from mewcode.memory.index import in_order
 from mewcode.memory.liveness import check_note, dead_words
 from mewcode.memory.note import LEVELS
@@ -103,9 +104,7 @@ class NoteSource:
             store.settle()
         except NoteError as error:  # what is known of it is right all the same
             problem = error.message
-        parts: dict[str, list[tuple[Level, Change]]] = {}
-        for level, change in store.history():
-            parts.setdefault(change.id, []).append((level, change))
+        parts = by_id(store.history())
         undone = undone_ids([found[0][1] for found in parts.values()])
         changes = [
             ChangeItem(tuple(found), _what(change for _, change in found), name in undone)

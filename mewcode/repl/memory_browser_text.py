@@ -59,7 +59,7 @@ def _note_facts(item: NoteItem, now: float) -> Iterator[Fact]:
     entry = item.entry
     yield "type", entry.type
     yield "level", entry.level
-    yield "state", _state_words(item, now)
+    yield "state", _state_words(item)
     noted = f"noted {entry.created[:10]}" if entry.created else ""
     yield "age", " · ".join(filter(None, (updated_words(item, now), noted)))
     if entry.valid_from or entry.valid_to:
@@ -77,7 +77,7 @@ def _note_facts(item: NoteItem, now: float) -> Iterator[Fact]:
     yield "about", entry.description
 
 
-def _state_words(item: NoteItem, now: float) -> str:
+def _state_words(item: NoteItem) -> str:
     entry = item.entry
     words = [STANDING_WORDS.get(item.standing, item.standing)]
     if item.deletion is not None:

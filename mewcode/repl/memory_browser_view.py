@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mewcode.infra.terminal_text import safe_line
+from mewcode.memory.answers.view import withheld_words
 from mewcode.repl.cell_width import cell_width, cut_cells
 from mewcode.repl.frame import (
     DETAILS_FROM,
@@ -199,12 +200,8 @@ class BrowserView:
         else:
             words = _EMPTY[items.tab]
         if self.withheld and items.tab in ("notes", "inbox"):
-            words = (*words, self._withheld_words())
+            words = (*words, withheld_words(self.withheld))
         return ["", *("  " + cut_cells(line, width - 2) for line in words)]
-
-    def _withheld_words(self) -> str:
-        what = "1 note" if self.withheld == 1 else f"{self.withheld:,} notes"
-        return f"{what} came with this folder, which you do not trust; to use them: mewcode --trust"
 
     def _status(self, width: int, rows: int) -> list[str]:
         """A question or what was said last, in so many rows at most; else what is known of the selected one,

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
+from mewcode.agent.news import may_ask_to_forget
 from mewcode.core.message import Message, Origin, Text, ToolCall, ToolResult
 from mewcode.memory.changes import Create, Outcome
 from mewcode.memory.entry import Entry
@@ -60,7 +61,7 @@ def proposal(name: str = "Tests", **more: Any) -> Proposal:
 
 
 def drafts(*proposals: Proposal, talk: Sequence[Message] = TALK, entries: Sequence[Entry] = ()) -> Drafts:
-    return requests_of(proposals, talk, entries, session_id="s1", today=TODAY)
+    return requests_of(proposals, talk, entries, session_id="s1", today=TODAY, may_delete=may_ask_to_forget)
 
 
 def created(*proposals: Proposal, talk: Sequence[Message] = TALK) -> list[Note]:

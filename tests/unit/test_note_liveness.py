@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,23 @@ def test_the_model_is_told_with_the_note(tmp_path: Path, notes: NoteStore) -> No
     assert found.body.endswith(f"({WORDS})")
     assert "no longer" not in desk.read("Fine").told + desk.read("Mine").told
     assert "no longer" not in NoteDesk(notes, lambda: "s1").read("Entry").told
+
+
+def test_a_tree_too_deep_to_be_gone_through_says_nothing_of_a_note(tmp_path: Path, notes: NoteStore) -> None:
+    before = Path.cwd()
+    os.chdir(tmp_path / "work")
+    try:
+        for _ in range(1_500):
+            os.mkdir("d")
+            os.chdir("d")
+        os.chdir(before)
+        deep = WorkTree(tmp_path / "work", "", lambda: None)
+        assert deep.files(math.inf) is None
+        assert deep.words(frozenset({"nowhere"}), math.inf) is None
+        assert "no longer" not in NoteDesk(notes, lambda: "s1", lambda: NOW, deep).read("Entry").told
+    finally:  # what removes a test's folder would not come to its end
+        os.chdir(before)
+        subprocess.run(["rm", "-rf", str(tmp_path / "work" / "d")], check=True)
 
 
 def test_the_index_does_not_change_with_the_work_tree(tmp_path: Path, notes: NoteStore) -> None:

@@ -7,8 +7,7 @@ import time
 from mewcode.core.errors import NoteError
 from mewcode.infra.terminal_text import safe_line
 from mewcode.memory.answers.view import Answer, NoteView
-from mewcode.memory.history import Change
-from mewcode.memory.note import Level
+from mewcode.memory.history import by_id
 from mewcode.memory.undo import undone_ids
 
 
@@ -25,18 +24,9 @@ def listed(view: NoteView, *, everything: bool = False) -> Answer:
     return Answer(
         [view.fields(entry) for entry in chosen],
         tuple(view.line(entry) for entry in chosen),
-        (*beside, *_withheld(view), *(entry.problem for entry in chosen if entry.problem)),
+        (*beside, *view.withheld(), *(entry.problem for entry in chosen if entry.problem)),
         hint,
     )
-
-
-def _withheld(view: NoteView) -> tuple[str, ...]:
-    """How many notes are left out because they came with the folder."""
-    count = sum(len(look.withheld) for look in view.store.look().values())
-    if not count:
-        return ()
-    what = "1 note" if count == 1 else f"{count} notes"
-    return (f"{what} came with this folder, which you do not trust; to use them: mewcode --trust",)
 
 
 def shown(view: NoteView, name: str) -> Answer:
@@ -59,13 +49,10 @@ def shown(view: NoteView, name: str) -> Answer:
 
 def changes(view: NoteView, most: int) -> Answer:
     """The newest changes first; what was done in both levels at once is one."""
-    found: dict[str, list[tuple[Level, Change]]] = {}
-    for level, change in view.store.history():
-        found.setdefault(change.id, []).append((level, change))
+    found = by_id(view.store.history())
     undone = undone_ids([parts[0][1] for parts in found.values()])
-    newest = list(reversed(found.values()))[:most]
     values, lines = [], []
-    for parts in newest:
+    for parts in list(reversed(found.values()))[:most]:
         first = parts[0][1]
         what = list(dict.fromkeys(word for _, change in parts for word in change.what))
         is_undone = first.id in undone

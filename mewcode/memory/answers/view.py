@@ -64,6 +64,11 @@ class NoteView:
             return (error.message,)
         return ()
 
+    def withheld(self) -> tuple[str, ...]:
+        """How many notes are left out because they came with the folder."""
+        count = sum(len(look.withheld) for look in self.store.look().values())
+        return (withheld_words(count),) if count else ()
+
     def entries(self) -> list[Entry]:
         """The notes that count, in the order of an index, the project's first."""
         chosen = [
@@ -125,6 +130,12 @@ class NoteView:
 def ref(entry: Entry) -> Ref:
     """The note, whatever it holds by now."""
     return Ref(entry.level, entry.file)
+
+
+def withheld_words(count: int) -> str:
+    """That so many notes came with the folder, and how to use them."""
+    what = "1 note" if count == 1 else f"{count:,} notes"
+    return f"{what} came with this folder, which you do not trust; to use them: mewcode --trust"
 
 
 def several(wanted: str, found: list[Entry]) -> str:

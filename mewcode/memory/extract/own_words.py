@@ -21,13 +21,13 @@ _QUOTED = (
     r"`[^`\n]{1,400}`|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|«[^»\n]{1,400}»|「[^」\n]{1,400}」|"
     r"『[^』\n]{1,400}』"
 )
-PLACE = "_"
+_PLACE = "_"
 """What stands where something was quoted within a line."""
 
 
 def own_words(text: str) -> str:
     """The typed part of a message, also without what is quoted within a line."""
-    return re.sub(_QUOTED, f" {PLACE} ", typed_lines(text))
+    return re.sub(_QUOTED, f" {_PLACE} ", typed_lines(text))
 
 
 def typed_lines(text: str) -> str:

@@ -150,6 +150,7 @@ def _pieces(records: Sequence[Record], step: int) -> list[str]:
     limits = _STEPS[step]
     return [
         f"[{record.label}] {record.speaker}: {cut_middle(record.text, limits[record.origin])}"
+        + (f"\n(this answers the assistant's question: {record.asked})" if record.asked else "")
         for record in records
     ]
 

@@ -39,13 +39,15 @@ _TAGS = r"<(?=\s*/?\s*(?:conversation|earlier|notes)\b)"
 class Record(msgspec.Struct, frozen=True):
     """``id``: of the message. ``origin``: whose word it is; the answer to a question of the agent's is the
     user's. ``speaker``: for the model that reads it. ``text`` is bounded, without secrets, and safe between
-    the tags of the question."""
+    the tags of the question; so is ``asked``, the agent's question that it answers, which is not the user's
+    word."""
 
     label: str
     id: str
     origin: Origin
     speaker: str
     text: str
+    asked: str = ""
 
 
 def records_of(messages: Sequence[Message]) -> list[Record]:
@@ -59,8 +61,8 @@ def records_of(messages: Sequence[Message]) -> list[Record]:
         left[message.role] -= min(sum(map(_length, message.content)), _MOST_OF[message.role])
     records: list[Record] = []
     for message, limit in zip(messages, reversed(most), strict=True):
-        for origin, speaker, text in _said(message, calls, limit):
-            records.append(Record(f"m{len(records) + 1}", message.id, origin, speaker, text))
+        for said in _said(message, calls, limit):
+            records.append(Record(f"m{len(records) + 1}", message.id, *said))
     return records
 
 
@@ -70,18 +72,19 @@ def _length(block: ContentBlock) -> int:
     return len(block.text) if isinstance(block, Text) else _MOST_CALL
 
 
-def _said(message: Message, calls: dict[str, ToolCall], most: int) -> Iterator[tuple[Origin, str, str]]:
+def _said(message: Message, calls: dict[str, ToolCall], most: int) -> Iterator[tuple[Origin, str, str, str]]:
+    """What a record says beside its label and its message."""
     if message.role == "user" and message.origin == "user":
         text = re.sub(_REMINDER, "", message.text, flags=re.DOTALL)
         text = _clean(text, min(most, MOST_SAID))
         text += "\n(a picture)" * any(isinstance(block, Image) for block in message.content)
         if text.strip():
-            yield "user", "user", text.strip()
+            yield "user", "user", text.strip(), ""
     elif message.role == "assistant":
         lines = [_clean(message.text, min(most, _MOST_ANSWER))] if message.text.strip() else []
         lines += [f"(calls {_call(call)})" for call in message.tool_calls[:_MOST_CALLS]]
         if lines:
-            yield "agent", "assistant", "\n".join(lines)
+            yield "agent", "assistant", "\n".join(lines), ""
     for result in message.tool_results:
         call = calls.get(result.call_id)
         name = safe_line(call.name, 80) if call else "unknown"
@@ -91,13 +94,13 @@ def _said(message: Message, calls: dict[str, ToolCall], most: int) -> Iterator[t
         if name == "ask_user" and call and text.startswith(_ANSWERED) and not result.is_error:
             asked = call.args.get("question")
             asked = _clean(asked, min(most, _MOST_RESULT)) if isinstance(asked, str) else ""
-            answer = _clean(text.removeprefix(_ANSWERED), min(most, MOST_SAID))
-            yield "user", "user", f"{answer}\n(this answers the assistant's question: {asked})"
+            yield "user", "user", _clean(text.removeprefix(_ANSWERED), min(most, MOST_SAID)), asked
             continue
         is_web = bool(re.search(_WEB, name.casefold()))
         failed = "(failed) " if result.is_error else ""
         origin: Origin = "web" if is_web else "tool"
-        yield origin, f"{origin}: {name}", failed + (_clean(text, min(most, _MOST_RESULT)) or "(nothing)")
+        said = _clean(text, min(most, _MOST_RESULT)) or "(nothing)"
+        yield origin, f"{origin}: {name}", failed + said, ""
 
 
 def _call(call: ToolCall) -> str:

@@ -4,7 +4,7 @@ messages that it rests on, and never by what the model says."""
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -15,25 +15,22 @@ from mewcode.infra.terminal_text import safe_line
 from mewcode.memory.changes import Create, Forget, Ref, Request, Supersede, Update
 from mewcode.memory.entry import MOST_DESCRIPTION, Entry
 from mewcode.memory.extract.evidence import Evidence, evidence_of
+from mewcode.memory.extract.own_words import own_words
 from mewcode.memory.extract.records import records_of
 from mewcode.memory.extract.reply import MOST_BODY, Proposal
-from mewcode.memory.extract.wording import dated_body, dated_line, is_instruction
+from mewcode.memory.extract.wording import SUSPICIOUS, dated_body, dated_line, is_instruction
 from mewcode.memory.names import SUFFIX, file_key
 from mewcode.memory.note import Level, Note, Origin, Type, level_of
 
-SUSPICIOUS = "suspicious"
-"""The tag of a note that reads like an instruction to the agent."""
 _SHOWN = 80
 _MOST_REASON = 300
 
 
 class Drafts(msgspec.Struct, frozen=True):
-    """``names``: of the notes, one for each request, in order: safe to show. ``problems``: what is not
-    carried out, and why; they may name notes. ``sources``: ``session/record`` of all that the requests rest
-    on. ``reason``: why, in the model's words, on one line without secrets."""
+    """``problems``: what is not carried out, and why; they may name notes. ``sources``: ``session/record`` of
+    all that the requests rest on. ``reason``: why, in the model's words, on one line without secrets."""
 
     requests: tuple[Request, ...]
-    names: tuple[str, ...]
     problems: tuple[str, ...]
     sources: tuple[str, ...] = ()
     reason: str = ""
@@ -46,20 +43,21 @@ def requests_of(
     *,
     session_id: str,
     today: dt.date,
+    may_delete: Callable[[str], bool],
 ) -> Drafts:
     """The requests for these proposals. ``messages``: those of the question. ``entries``: all notes at the
     time when it was asked: what was changed since is left as it is.
 
     What rests on a tool or a page, or reads like an instruction, is made so that the store lets it wait for
-    the user's yes. A note is deleted on the user's own word alone. Raises nothing.
+    the user's yes. A note is deleted on the user's own word alone, which ``may_delete`` is asked about.
+    Raises nothing.
     """
-    drafting = _Drafting(entries, session_id, today)
+    drafting = _Drafting(entries, session_id, today, may_delete)
     safe = [_safe(proposal) for proposal in proposals]
     for proposal, evidence in zip(safe, evidence_of(safe, records_of(messages)), strict=True):
         drafting.add(proposal, evidence)
     return Drafts(
         tuple(drafting.requests),
-        tuple(drafting.names),
         tuple(drafting.problems),
         tuple(dict.fromkeys(drafting.sources)),
         safe_line("; ".join(dict.fromkeys(filter(None, drafting.reasons))), _MOST_REASON),
@@ -69,15 +67,17 @@ def requests_of(
 class _Drafting:
     """Adds a request for each proposal, or the reason why there is none."""
 
-    def __init__(self, entries: Sequence[Entry], session_id: str, today: dt.date) -> None:
+    def __init__(
+        self, entries: Sequence[Entry], session_id: str, today: dt.date, may_delete: Callable[[str], bool]
+    ) -> None:
         self.requests: list[Request] = []
-        self.names: list[str] = []
         self.problems: list[str] = []
         self.sources: list[str] = []
         self.reasons: list[str] = []
         self._entries = [entry for entry in entries if not entry.room and not entry.superseded_by]
         self._session_id = session_id
         self._today = today
+        self._may_delete = may_delete
         self._changed: set[tuple[Level, str]] = set()
 
     def add(self, proposal: Proposal, evidence: Evidence) -> None:
@@ -86,20 +86,15 @@ class _Drafting:
         if proposal.action == "create":
             kind = proposal.type or "project_knowledge"
             note = self._note(proposal, evidence, source, kind, proposal.level or level_of(kind))
-            made, name = Create(note, merge_similar=True, by_itself=not evidence.is_asked_for), note.name
+            made = Create(note, merge_similar=True, by_itself=not evidence.is_asked_for)
         else:
             entry = self._entry(proposal)
-            if isinstance(entry, str):
-                made, name = entry, ""
-            else:
-                made = self._change(proposal, evidence, source, entry)
-                name = entry.name if proposal.action == "delete" else proposal.name or entry.name
+            made = entry if isinstance(entry, str) else self._change(proposal, evidence, source, entry)
         if isinstance(made, str):
             about = safe_line(redact(proposal.name or proposal.file), _SHOWN)
             self.problems.append(f"{proposal.action} {about}: {made}")
             return
         self.requests.append(made)
-        self.names.append(safe_line(name, _SHOWN))
         self.sources += source
         self.reasons.append(proposal.reason)
 
@@ -124,7 +119,8 @@ class _Drafting:
     ) -> Request | str:
         ref = Ref(entry.level, entry.file, entry.digest)
         if proposal.action == "delete":
-            if evidence.origin != "user":
+            asks = any(self._may_delete(own_words(record.text)) for record in evidence.records)
+            if evidence.origin != "user" or not asks:
                 return "only the user's own words delete a note"
             return Forget(ref)
         origin = _origin(proposal, evidence)

@@ -11,6 +11,9 @@ from mewcode.memory.extract.cutting import cut_lines
 from mewcode.memory.extract.phrases import SIMPLIFIED, TRADITIONAL
 from mewcode.memory.note import Origin
 
+SUSPICIOUS = "suspicious"
+"""The tag of a note that reads like an instruction to the agent."""
+
 _NUMBER = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|ten|a few|a couple of)"
 _NUMBER_ZH = r"[\d一两二三四五六七八九十几半]{1,3}"
 _RELATIVE = (

@@ -82,7 +82,9 @@ def rules_in(text: str, source: str) -> tuple[GuardRule, ...]:
     for line in text.splitlines():
         if not _MARKS.search(line):
             continue
-        for rule in _rules_of(_STRONG.sub("", line[:_MOST_LINE]), source):
+        # Each of many blanks would be tried as the one where a part of a rule ends.
+        line = re.sub(r"\s+", " ", _STRONG.sub("", line[:_MOST_LINE]))
+        for rule in _rules_of(line, source):
             if rule not in found:
                 found.append(rule)
         if len(found) >= MOST_RULES:
@@ -100,7 +102,7 @@ def _rules_of(line: str, source: str) -> Iterator[GuardRule]:
         what = _CONDITIONS.split(match["what"], maxsplit=1)[0]
         words = rule_words(what)
         if words and not (len(words) == 1 and words[0] in _VAGUE):
-            yield GuardRule(words, (), _one_line(line), source)
+            yield GuardRule(words, (), _sentence(line), source)
 
 
 def _demands(line: str, source: str) -> Iterator[GuardRule]:
@@ -108,10 +110,11 @@ def _demands(line: str, source: str) -> Iterator[GuardRule]:
         for match in pattern.finditer(line):
             words, needs = rule_words(match["when"]), rule_words(match["what"])
             if words and needs and not (len(words) == 1 and words[0] in _VAGUE):
-                yield GuardRule(words, needs, _one_line(line), source)
+                yield GuardRule(words, needs, _sentence(line), source)
 
 
-def _one_line(line: str) -> str:
+def _sentence(line: str) -> str:
+    """What a line says, without the sign of a list or heading in front."""
     line = re.sub(r"\s+", " ", line).strip().lstrip("#-*> ").strip()
     return line if len(line) <= _MOST_SAID else f"{line[: _MOST_SAID - 1]}…"
 

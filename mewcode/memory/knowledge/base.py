@@ -10,16 +10,20 @@ import msgspec
 
 from mewcode.core.codec import clean_text
 from mewcode.core.errors import MewCodeError
+from mewcode.infra.stoppable import Stop
 from mewcode.memory.knowledge.documents import Document, Walk, find_documents, pieces_of
 from mewcode.memory.recall.engine import Engine
 from mewcode.memory.recall.values import Passage
 
 _READERS = 1
 """Another number when documents are read in another way: all are then read anew."""
+_MOST_SAID = 32_000_000
+"""Characters of all pieces of one document with their headings: a file may be made so that it says far more
+than it holds."""
+_PIECE = 100
+"""What a piece counts for beside its text."""
 _MOST_HITS = 400
 """Passages of one question that can be paged through."""
-
-Stop = Callable[[], bool]
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -122,7 +126,11 @@ class KnowledgeBase:
 def _passages(document: Document) -> Iterator[Passage]:
     """Raises MewCodeError and OSError."""
     title, shown = "", clean_text(document.shown)
+    left = _MOST_SAID
     for place, piece in enumerate(pieces_of(document.path)):
+        left -= len(piece.heading) + len(piece.text) + _PIECE
+        if left < 0:
+            raise MewCodeError("it says more than is kept of one document")
         if not place:
             title = piece.heading.partition(" > ")[0]
         yield Passage(f"{document.path}#{place}", title, shown, piece.heading, piece.line, piece.text)

@@ -8,12 +8,17 @@ from collections.abc import Iterator
 
 from mewcode.memory.knowledge.pieces import Piece, cut
 
+_MOST_SOURCE = 300_000
+"""Characters of a source that is parsed: each may take a kilobyte of memory."""
+
 _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def docstring_pieces(text: str) -> Iterator[Piece]:
-    """A piece for each docstring, headed by the name of what it is of. A source that does not parse says
-    nothing."""
+    """A piece for each docstring, headed by the name of what it is of. A source that does not parse, or is
+    too long for that, says nothing."""
+    if len(text) > _MOST_SOURCE:
+        return
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes in literals that are not ours

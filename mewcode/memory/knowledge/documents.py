@@ -98,7 +98,10 @@ def _document(path: Path, root: Path, *, follow: bool) -> Document | None:
 def pieces_of(path: Path) -> Iterator[Piece]:
     """What a document says. Raises MewCodeError and OSError where it cannot be read."""
     kind = kind_of(path.name)
-    with path.open("rb") as stream:
+    # What was a file when it was found may be a pipe by now, which would never end.
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise MewCodeError(f"{path} is no file")
         data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise MewCodeError(f"{path} has more than {MOST_BYTES // 1_000_000} MB")

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mewcode.memory.knowledge.pieces import Piece, cut, under_headings
+from mewcode.memory.knowledge.pieces import Line, Piece, cut, under_headings
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\Z")
+_ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _RST_LINE = re.compile(r"([=\-`:.'\"~^_*+#])\1{2,}[ \t]*\Z")
-
-Heading = tuple[int, str]
-Line = tuple[int, str, Heading | None]
 
 
 def markdown_pieces(text: str) -> Iterator[Piece]:
@@ -23,7 +20,7 @@ def markdown_pieces(text: str) -> Iterator[Piece]:
 
 def _markdown_lines(lines: list[str]) -> Iterator[Line]:
     fence = ""
-    index = 0
+    index, head = 0, _head_lines(lines)
     while index < len(lines):
         line, number = lines[index], index + 1
         following = lines[index + 1] if index + 1 < len(lines) else ""
@@ -36,23 +33,37 @@ def _markdown_lines(lines: list[str]) -> Iterator[Line]:
         elif match := _FENCE.match(line):
             fence = match[1]
         elif match := _ATX.match(line):
-            yield number, line, (len(match[1]), match[2] or "")
+            yield number, line, (len(match[1]), _atx_title(line[match.end() :]))
             continue
-        elif line.strip() and (under := _SETEXT.match(following)) and not _is_block(line, lines, index - 1):
+        elif (
+            line.strip() and (under := _SETEXT.match(following)) and not _is_block(line, lines, number, head)
+        ):
             yield number, line, (1 if under[1][0] == "=" else 2, line.strip())
             index += 1
             continue
         yield number, line, None
 
 
-def _is_block(line: str, lines: list[str], index: int) -> bool:
+def _atx_title(rest: str) -> str:
+    """What stands behind the signs of a heading, without those that may end it."""
+    title = rest.strip(" \t")
+    bare = title.rstrip("#")
+    return bare.rstrip(" \t") if not bare or bare[-1] in " \t" else title
+
+
+def _head_lines(lines: list[str]) -> int:
+    """How many lines a YAML head has, the last mark left out; 0 where there is none."""
+    if lines[0].strip() != "---":
+        return 0
+    return next((at for at in range(1, len(lines)) if lines[at].strip() == "---"), len(lines))
+
+
+def _is_block(line: str, lines: list[str], number: int, head: int) -> bool:
     """Whether a line above ``---`` is no paragraph of one line: a list, a quotation, a table, the second line
-    of a paragraph, or the end of a YAML head."""
+    of a paragraph, or one of a YAML head."""
     if re.match(r"\s*([-*+>|]|\d+[.)]\s)|    ", line):
         return True
-    if index > 0 and lines[index - 1].strip():
-        return True
-    return lines[0].strip() == "---" and not any(each.strip() == "---" for each in lines[1:index])
+    return (number > 1 and bool(lines[number - 2].strip())) or number <= head
 
 
 def rst_pieces(text: str) -> Iterator[Piece]:

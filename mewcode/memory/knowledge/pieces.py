@@ -9,10 +9,15 @@ import msgspec
 
 MOST_TEXT = 1_600
 """Characters of a piece: about 400 tokens, so that several fit into one answer."""
+MOST_TITLE = 200
+"""Characters of a heading, or of a name in data: each piece below repeats it."""
 _LEAST_TEXT = 400
 """A paragraph that is shorter goes together with its neighbours."""
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n")
+
+Line = tuple[int, str, tuple[int, str] | None]
+"""A line of a text with its number, and with its level and title where it is a heading."""
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -89,16 +94,15 @@ class Outline:
     def enter(self, level: int, title: str) -> None:
         """Comes to a heading; ``level`` 1 is the outermost."""
         self._open = [(above, name) for above, name in self._open if above < level]
-        self._open.append((level, " ".join(title.split())))
+        self._open.append((level, " ".join(title.split())[:MOST_TITLE]))
 
     @property
     def heading(self) -> str:
-        return " > ".join(name for _, name in self._open if name)
+        return " > ".join(name for _, name in self._open if name)[: 4 * MOST_TITLE]
 
 
-def under_headings(lines: Iterable[tuple[int, str, tuple[int, str] | None]]) -> Iterator[Piece]:
-    """Pieces of a text whose lines are given with their number, and where a line is a heading with its level
-    and title."""
+def under_headings(lines: Iterable[Line]) -> Iterator[Piece]:
+    """Pieces of a text of these lines."""
     outline = Outline()
     start, body = 1, list[str]()
     for number, line, heading in lines:

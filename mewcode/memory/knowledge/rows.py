@@ -8,11 +8,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from mewcode.memory.knowledge.pieces import MOST_TEXT, Piece, cut
+from mewcode.memory.knowledge.pieces import MOST_TEXT, MOST_TITLE, Piece, cut
 
 _MOST_ROWS = 20_000
 """Of one file."""
 _MOST_DEPTH = 6
+_MOST_ITEM = 2_000_000
+"""Characters of what one item says: each of its lines repeats the names above it."""
 
 
 def csv_pieces(text: str, *, delimiter: str = ",") -> Iterator[Piece]:
@@ -24,7 +26,7 @@ def csv_pieces(text: str, *, delimiter: str = ",") -> Iterator[Piece]:
         for row in reader:
             start, line = line, reader.line_num + 1
             if not names:
-                names = [name.strip() for name in row]
+                names = [name.strip()[:MOST_TITLE] for name in row]
                 continue
             said = [
                 f"{names[index] if index < len(names) else index + 1}: {value.strip()}"
@@ -73,16 +75,21 @@ def _items(value: Any) -> Iterator[tuple[str, Any]]:
             # An object that holds a table is its rows.
             if isinstance(item, list) and item and isinstance(item[0], dict):
                 for index, row in enumerate(item[:_MOST_ROWS], 1):
-                    yield f"{name} > row {index}", row
+                    yield f"{name[:MOST_TITLE]} > row {index}", row
             else:
-                yield str(name), item
+                yield str(name)[:MOST_TITLE], item
     else:
         yield "", value
 
 
 def _said(heading: str, line: int, value: Any) -> Iterator[Piece]:
-    text = "\n".join(_lines(value, "", 0))
-    for piece in cut(heading, 1, text):
+    said, left = list[str](), _MOST_ITEM
+    for each in _lines(value, "", 0):
+        said.append(each)
+        left -= len(each)
+        if left < 0:
+            break
+    for piece in cut(heading, 1, "\n".join(said)):
         yield Piece(heading, line, piece.text[:MOST_TEXT])
 
 
@@ -90,7 +97,7 @@ def _lines(value: Any, name: str, depth: int) -> Iterator[str]:
     prefix = f"{name}: " if name else ""
     if isinstance(value, dict) and value and depth < _MOST_DEPTH:
         for key, item in value.items():
-            yield from _lines(item, f"{name}.{key}" if name else str(key), depth + 1)
+            yield from _lines(item, (f"{name}.{key}" if name else str(key))[:MOST_TITLE], depth + 1)
     elif isinstance(value, list) and value and depth < _MOST_DEPTH:
         if all(not isinstance(item, dict | list) for item in value):
             yield prefix + ", ".join(_plain(item) for item in value)

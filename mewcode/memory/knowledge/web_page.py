@@ -27,7 +27,8 @@ _BLOCKS = frozenset(
         "dd",
     )
 )
-_MOST_DEPTH = 10_000
+_MOST_DEPTH = 200
+"""Of what is not seen; each end of a tag is looked for among them."""
 _FEED = 65_536
 """Characters that are read at once."""
 _MOST_OPEN = 32 * _FEED

@@ -9,7 +9,7 @@ from typing import Any
 
 from mewcode.infra.fence import fenced_data
 from mewcode.infra.terminal_text import safe_line
-from mewcode.memory.dates import time_of
+from mewcode.memory.dates import days_text, time_of
 from mewcode.memory.entry import cut_bytes
 from mewcode.memory.liveness import Dead
 from mewcode.memory.names import one_line
@@ -19,7 +19,6 @@ from mewcode.memory.tidy.copy import Item
 
 MOST_OUTPUT = 4_096
 """Tokens of an answer, thought included."""
-_DAY = 86_400.0
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}
 SCHEMA: dict[str, Any] = {
@@ -82,8 +81,9 @@ def _facts(item: Item, now: float) -> list[str]:
     origin = origin_of(item.entry)
     facts = ["the user's words" if origin == "user" else f"from {origin}"]
     changed = time_of(item.note.updated)
-    facts += [f"{_days(now - changed)} old"] if changed is not None else []
-    facts += [f"used {item.use.count} times, last {_days(now - item.use.last)} ago"] if item.use.count else []
+    facts += [f"{days_text(now - changed)} old"] if changed is not None else []
+    if item.use.count:
+        facts.append(f"used {item.use.count} times, last {days_text(now - item.use.last)} ago")
     facts += [f"true until {item.note.valid_to}"] if item.note.valid_to else []
     return [*facts, "pinned"] if item.note.pinned else facts
 
@@ -91,8 +91,3 @@ def _facts(item: Item, now: float) -> list[str]:
 def _gone(dead: Dead) -> str:
     now = f", now {safe_line(dead.now)}" if dead.now else ""
     return f"{safe_line(dead.text)} ({dead.kind}{now})"
-
-
-def _days(seconds: float) -> str:
-    days = max(0, int(seconds // _DAY))
-    return "1 day" if days == 1 else f"{days} days"

@@ -40,12 +40,11 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """``problems``: what was not understood, in words without the text of notes. ``is_usable``: False where
-    nothing could be read, and it was no honest empty list."""
+    """``problems``: what was not understood, in words without the text of notes; none where the answer is an
+    honest empty list."""
 
     actions: tuple[Action, ...]
     problems: tuple[str, ...]
-    is_usable: bool
 
 
 def read_answer(text: str) -> Answer:
@@ -62,7 +61,7 @@ def read_answer(text: str) -> Answer:
             actions[action] = None
     if not found.items and not found.is_empty_list and not problems:
         problems.append("the answer holds no JSON of the form that was asked for")
-    return Answer(tuple(actions), tuple(problems[:_MOST_PROBLEMS]), bool(actions) or found.is_empty_list)
+    return Answer(tuple(actions), tuple(problems[:_MOST_PROBLEMS]))
 
 
 def _action(item: object) -> Action | None:

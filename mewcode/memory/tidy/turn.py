@@ -14,6 +14,7 @@ import msgspec
 
 from mewcode.infra.append_file import CAREFUL
 from mewcode.infra.atomic import write_atomic
+from mewcode.memory.dates import known_time
 from mewcode.memory.lock import locked
 from mewcode.memory.shelf_store import refused
 
@@ -60,7 +61,10 @@ def read_turn(folder: Path, now: float) -> Turn:
     except (OSError, msgspec.MsgspecError, UnicodeError):  # there was none yet
         return Turn()
     return msgspec.structs.replace(
-        turn, last=min(turn.last, now), tried=min(turn.tried, now), until=min(turn.until, now + LEASE)
+        turn,
+        last=known_time(min(turn.last, now)),
+        tried=known_time(min(turn.tried, now)),
+        until=min(turn.until, now + LEASE),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mewcode.memory.dates import time_of
+from mewcode.memory.dates import DAY, time_of
 from mewcode.memory.entry import Entry, Use
 from mewcode.memory.note import RANKS, Type
 from mewcode.memory.rules import origin_of
@@ -18,7 +18,6 @@ MOST_AT_ONCE = 500
 """Notes that one tidy puts at rest: the lock is held for some milliseconds for each, and others wait."""
 UNUSED = 180.0
 """Days without a use, and without a change, after which a note rests that nobody asked for."""
-_DAY = 86_400.0
 _HALF_LIFE = 90.0
 _TYPES: dict[Type, float] = {
     "correction_feedback": 3.0,
@@ -42,7 +41,7 @@ def worth(item: Counted, now: float) -> float:
     entry, use = item.entry, item.use
     if entry.pinned:
         return math.inf
-    days = max(0.0, now - _last_seen(item)) / _DAY
+    days = max(0.0, now - _last_seen(item)) / DAY
     by_age = 2.0 * math.pow(0.5, days / _HALF_LIFE)
     return _TYPES[entry.type] + 0.75 * RANKS[origin_of(entry)] + 2.0 * math.log2(1 + use.count) + by_age
 
@@ -57,7 +56,7 @@ def at_rest(
     movable.sort(key=lambda item: (worth(item, now), item.entry.updated, item.entry.file))
     count = max(0, len(items) - most)
     chosen = movable[:count]
-    if since and now - since >= LEAST_HISTORY * _DAY:
+    if since and now - since >= LEAST_HISTORY * DAY:
         chosen += [item for item in movable[count:] if _is_unused(item, now)]
     return [item.entry for item in chosen[:MOST_AT_ONCE]]
 
@@ -65,7 +64,7 @@ def at_rest(
 def _is_unused(item: Counted, now: float) -> bool:
     entry = item.entry
     is_asked_for = origin_of(entry) == "user" or entry.type not in _BY_SEARCH
-    return not is_asked_for and now - _last_seen(item) >= UNUSED * _DAY
+    return not is_asked_for and now - _last_seen(item) >= UNUSED * DAY
 
 
 def _last_seen(item: Counted) -> float:

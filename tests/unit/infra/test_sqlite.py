@@ -54,6 +54,17 @@ def test_what_cannot_be_kept_is_in_memory(tmp_path, place):
     assert not (tmp_path / "elsewhere").exists()
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770])
+def test_where_others_may_write_nothing_is_kept(tmp_path, mode):
+    path = tmp_path / "shared" / "c.sqlite"
+    path.parent.mkdir()
+    path.parent.chmod(mode)
+    count, notice = put_and_close(path)
+    assert count == 1
+    assert "others may write" in notice
+    assert list(path.parent.iterdir()) == []
+
+
 def test_a_sqlite_without_what_is_needed_says_so(tmp_path):
     with pytest.raises(MewCodeError, match="cannot hold the index"):
         open_in_memory(tmp_path, 1, "CREATE VIRTUAL TABLE t USING no_such_module(x)", OSError("x"))

@@ -85,7 +85,9 @@ def test_an_answer_to_a_question_is_the_users_word() -> None:
         ("user", "user"),
         ("tool", "tool: ask_user"),
     ]
-    assert records[1].text == "Postgres\n(this answers the assistant's question: Which database?)"
+    assert (records[1].text, records[1].asked) == ("Postgres", "Which database?")
+    told = "[m2] user: Postgres\n(this answers the assistant's question: Which database?)"
+    assert told in ask(*asked)
 
 
 @pytest.mark.parametrize(

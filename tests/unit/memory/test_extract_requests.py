@@ -15,6 +15,7 @@ from mewcode.memory.entry import Entry
 from mewcode.memory.extract.reply import MOST_BODY, Proposal
 from mewcode.memory.store import NoteStore
 from tests.support.note_talk import (
+    TALK,
     apply,
     called,
     drafts,
@@ -179,9 +180,21 @@ def test_only_the_users_own_word_deletes(tmp_path: Path, rests_on: tuple[str, ..
     notes = store(tmp_path)
     add(notes, note("Runner"))
     delete = Proposal(action="delete", name="Other", file=one(notes, "Runner").file, rests_on=rests_on)
-    made = drafts(delete, entries=notes.entries())
+    talk = [said("the note on the runner is wrong, delete it"), *TALK[1:]]
+    made = drafts(delete, talk=talk, entries=notes.entries())
     assert [type(request) for request in made.requests] == ([Forget] if is_done else [])
     assert bool(made.problems) != is_done
+
+
+@pytest.mark.parametrize(
+    "text", ["look at this page", "why?\n```\nforget all notes\n```", "says `forget it`?"]
+)
+def test_words_that_ask_for_no_such_thing_delete_nothing(tmp_path: Path, text: str) -> None:
+    notes = store(tmp_path)
+    add(notes, note("Runner"))
+    delete = Proposal(action="delete", file=one(notes, "Runner").file, rests_on=("m1",))
+    made = drafts(delete, talk=[said(text), *TALK[1:]], entries=notes.entries())
+    assert (made.requests, len(made.problems)) == ((), 1)
 
 
 def test_a_note_that_is_not_there_or_not_in_force_is_not_changed(tmp_path: Path) -> None:

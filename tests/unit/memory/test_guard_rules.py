@@ -120,3 +120,12 @@ def test_any_text_and_any_command_is_taken(text: str, command: str) -> None:
     for rule in objections(rules, steps_of(command, "main"), []):
         assert rule in rules
         assert all(rule.words)
+
+
+@pytest.mark.parametrize(
+    "line", [f"never{' ' * 990}!", f"run {' ' * 900}before x", f"before{' x' * 30}{' ' * 900}"]
+)
+def test_lines_of_blanks_come_to_an_end(line: str) -> None:
+    """Tried one by one, they would take minutes each."""
+    assert rules_in(f"{line}\n" * 5_000 + "never push to main\n", "x") == ()
+    assert rules_in(f"{line}\n" * 190 + "never push to main\n", "x")[-1].words == ("push", "main")

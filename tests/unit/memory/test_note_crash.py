@@ -15,6 +15,8 @@ import pytest
 
 from mewcode.core.errors import NoteError
 from mewcode.memory.changes import Forget, Move, Update
+from mewcode.memory.files import NoteCalls
+from mewcode.memory.history import Change, Log, Step
 from tests.support.notes import Refusing, add, index, note, one, ref, store
 
 IS_SOAK = os.environ.get("MEWCODE_SOAK") == "1"
@@ -241,3 +243,25 @@ def test_what_was_changed_by_hand_after_a_kill_stays(tmp_path: Path) -> None:
     [change] = store(tmp_path).settle()
     assert change.by == "hand"
     assert path.read_text("utf-8").endswith("mine\n")
+
+
+@pytest.mark.parametrize("file", ["{outside}", "../../pipe", "pipe.md"])
+def test_a_change_left_undone_that_came_with_the_folder_reads_no_pipe(tmp_path: Path, file: str) -> None:
+    notes = store(tmp_path)
+    add(notes, note("a"))
+    folder, outside = tmp_path / "project/memory", tmp_path / "pipe"
+    for pipe in (outside, folder / "pipe.md"):
+        os.mkfifo(pipe)
+    step = Step(file.format(outside=outside), None, "x")
+    Log(folder, NoteCalls()).begin(Change("theirs", 1.0, "user", ("x",), (step,)))
+    assert [outcome.kind for outcome in add(store(tmp_path), note("b"))] == ["created"]
+    assert outside.is_fifo()
+
+
+def test_a_pipe_in_the_place_of_the_index_gives_way_to_it(tmp_path: Path) -> None:
+    add(store(tmp_path), note("a"))
+    path = tmp_path / "project/memory/MEMORY.md"
+    path.unlink()
+    os.mkfifo(path)
+    add(store(tmp_path), note("b"))
+    assert len(index(tmp_path)) == 2

@@ -13,6 +13,7 @@ from mewcode.memory.entry import Entry, Use
 from mewcode.memory.history import Change, Step
 from mewcode.repl.cell_width import cell_width
 from mewcode.repl.memory_browser_items import TABS, ChangeItem, FileItem, Item, NoteItem, Standing
+from mewcode.repl.memory_browser_rows import details
 from mewcode.repl.memory_browser_source import Text
 from mewcode.repl.memory_browser_text import preview_lines
 from mewcode.repl.memory_browser_view import BrowserView, Mode
@@ -124,6 +125,11 @@ def test_a_preview_takes_all_of_a_narrow_screen_and_half_of_a_wide_one() -> None
     shown = lines(made, 139, 24)
     assert shown[:3] == ["Linter", "first", "second"]
     assert shown[-1] == "↑↓ scroll · e edits · p pins · m moves · d forgets · u undoes · ← goes back"
+
+
+def test_the_id_of_a_change_lets_no_sequence_through() -> None:
+    made = Change("c\x1b]52;c;aGk=\x07 1\x1b[31m", NOW, "agent")
+    assert details(ChangeItem((("project", made),), "", False), NOW) == "by the agent · c 1"
 
 
 def test_other_tabs_have_rows_of_their_own() -> None:
