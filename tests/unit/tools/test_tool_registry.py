@@ -15,7 +15,8 @@ from mewcode.tools.base import Tool
 from mewcode.tools.edit_file import EditFileTool
 from mewcode.tools.grep import GrepTool
 from mewcode.tools.registry import Registry, builtin_tools, decode_args
-from mewcode.tools.schema import schema_of
+from mewcode.tools.schema import MADE, schema_of
+from tests.support.tool_schemas import made_schemas
 
 NAMES = [
     "ask_user",
@@ -229,3 +230,7 @@ def test_any_arguments_give_a_struct_or_words(args):
         assert isinstance(decode_args(SAMPLE, args), SampleArgs)
     except ToolError as error:
         assert "Expected: sample(" in error.message  # noqa: PT017 (either outcome is right)
+
+
+def test_the_schemas_that_are_kept_are_those_of_the_tools() -> None:
+    assert MADE.read_bytes() == made_schemas(), "make them anew: python -m tests.support.tool_schemas"
