@@ -6,8 +6,9 @@ import sys
 import time
 
 from mewcode.infra.terminal_text import safe_line
-from mewcode.knowledge_commands.context import Answer, Context
+from mewcode.knowledge_commands.context import Context
 from mewcode.knowledge_source import document_path, documents_in
+from mewcode.memory.answers.view import Answer
 
 _NONE = "no paths are named yet: mewcode knowledge add PATH"
 _LINES = 6

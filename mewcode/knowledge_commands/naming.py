@@ -9,8 +9,9 @@ from pathlib import Path
 from mewcode.config.edit import change_local, with_item, without_item
 from mewcode.core.errors import ConfigError, UsageError
 from mewcode.infra.terminal_text import safe_line
-from mewcode.knowledge_commands.context import Answer, Context
+from mewcode.knowledge_commands.context import Context
 from mewcode.knowledge_source import document_path
+from mewcode.memory.answers.view import Answer
 from mewcode.memory.knowledge.documents import kind_of
 
 

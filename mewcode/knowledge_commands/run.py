@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mewcode.infra.paths import Places
-from mewcode.knowledge_commands.context import Answer, Context
+from mewcode.knowledge_commands.context import Context
+from mewcode.memory.answers.view import Answer
 from mewcode.options import Options
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-import msgspec
-
 from mewcode.infra.paths import Places
-from mewcode.infra.terminal_text import safe_text
+from mewcode.memory.answers.text import answer_text, beside_text
 from mewcode.memory.answers.view import Answer, NoteView
 from mewcode.memory.note import LEVELS, Level, Type, type_of
 from mewcode.note_source import open_notes
@@ -46,12 +44,7 @@ class Context:
 
     def print(self, answer: Answer) -> int:
         """Prints the value for scripts, or the lines for a person; the exit code."""
-        if self.options.as_json:
-            data = msgspec.json.format(msgspec.json.encode(answer.value, enc_hook=str), indent=2)
-            sys.stdout.write(data.decode() + "\n")
-        else:
-            sys.stdout.write("".join(f"{safe_text(line)}\n" for line in answer.lines))
-        hint = () if self.options.as_json or not answer.hint else (answer.hint,)
-        for words in (*answer.beside, *hint):
-            sys.stderr.write(f"mewcode: {safe_text(words)}\n")
+        as_json = self.options.as_json
+        sys.stdout.write(answer_text(answer, as_json=as_json))
+        sys.stderr.write(beside_text(answer, as_json=as_json))
         return 0 if answer.is_done else 1
