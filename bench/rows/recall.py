@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from bench.errors import BenchError
 from bench.figures import Figure, Samples, Target
 from bench.stage import Stage
+from mewcode.memory.recall.concepts import CONCEPTS
 from mewcode.memory.recall.engine import Engine, note_row
 from mewcode.memory.recall.semantic import load_embedder
 from mewcode.memory.recall.values import NoteText, Reading, Turn
@@ -144,6 +145,16 @@ class _Language:
         shape = random.Random(1)  # noqa: S311
         parts = ("ba", "ko", "ri", "tu", "men", "sal", "vor", "pli", "dan", "gor", "est", "ux")
         self._words = ["".join(shape.choices(parts, k=2 + rank % 3)) for rank in range(_WORDS)]
+        # Some are words that others stand for, which are looked up as well.
+        known = sorted(
+            {
+                word
+                for line in CONCEPTS.read_text(encoding="utf-8").splitlines()
+                for word in line.partition("|")[0].split()
+            }
+        )
+        shape.shuffle(known)
+        self._words[::4] = known[: len(self._words[::4])] + self._words[::4][len(known) :]
         self._characters = [chr(0x4E00 + shape.randrange(_CHARACTERS)) for _ in range(_CHARACTERS)]
         self._weights = list(itertools.accumulate(1 / (rank + 1) for rank in range(_WORDS)))
 

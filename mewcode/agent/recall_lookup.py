@@ -7,6 +7,7 @@ Nothing here raises but `NoteError`.
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -39,6 +40,8 @@ _ALWAYS = 30
 """Notes that are new or changed which a look takes in though nobody waits for it any more."""
 _MOST_CALLS = 250
 """Messages among which a result's call is looked for: one answer makes at most 200 calls."""
+_TO_TELL = 0.015
+"""Seconds that are left for what comes after the question's vector."""
 _COMMON = frozenset({
     "__init__.py", "conftest.py", "index.html", "index.js", "index.ts", "main.go", "main.py", "main.rs",
     "makefile", "mod.rs", "package.json", "pyproject.toml", "readme.md", "setup.py",
@@ -76,7 +79,7 @@ class Lookup:
         if not entries:
             return []
         self._refresh(patience, stop)
-        scores = self._scores([said], entries)
+        scores = self._scores([said], entries, patience.until - _TO_TELL)
         return self._told(store, scores, known, patience, stop)
 
     def in_step(self, asked: StepQuestions, known: Known, patience: Patience, stop: Stop) -> list[Recalled]:
@@ -141,11 +144,13 @@ class Lookup:
 
         self.is_behind = not self._index.refresh_notes(self._entries.values(), is_over)
 
-    def _scores(self, texts: Iterable[str], entries: Mapping[str, Entry]) -> dict[str, float]:
-        """By id, of the notes that answer one of the texts well enough."""
+    def _scores(
+        self, texts: Iterable[str], entries: Mapping[str, Entry], until: float = math.inf
+    ) -> dict[str, float]:
+        """By id, of the notes that answer one of the texts well enough. ``until``: see `Engine.search`."""
         found: dict[str, float] = {}
         for text in texts:
-            for hit in self._index.engine().search(text, ("notes",), _CANDIDATES):
+            for hit in self._index.engine().search(text, ("notes",), _CANDIDATES, until):
                 if clears(hit) and hit.id in entries:
                     found[hit.id] = max(found.get(hit.id, 0.0), hit.score)
         return found

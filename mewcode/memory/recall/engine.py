@@ -8,6 +8,7 @@ index cannot be read or written nothing is found or learnt, and the log says why
 from __future__ import annotations
 
 import logging
+import math
 import os
 import sqlite3
 import time
@@ -93,19 +94,24 @@ class Engine:
         return self._semantic is None or self._semantic.wait(seconds)
 
     def search(
-        self, question: str, collections: Sequence[Collection] = COLLECTIONS, limit: int = 25
+        self,
+        question: str,
+        collections: Sequence[Collection] = COLLECTIONS,
+        limit: int = 25,
+        until: float = math.inf,
     ) -> list[Hit]:
-        """What answers the question best, over all these collections, at most ``limit``. Empty where the
+        """What answers the question best, over all these collections, at most ``limit``. ``until``
+        (`time.monotonic`): a question that has no vector by then is answered by words alone. Empty where the
         question says nothing. Never raises."""
         terms = read_question(question)
         if not terms:
             return []
-        ranking = self._ranking(question)
+        ranking = self._ranking(question, until)
 
         found = self._run(self._reader, lambda connection: ranking(connection, collections, terms, limit))
         return best_of(found or [], limit)
 
-    def _ranking(self, question: str) -> Ranking:
+    def _ranking(self, question: str, until: float) -> Ranking:
         """By words and by meaning, where that is ready; else by words."""
         if self._semantic is None:
             return rank
@@ -114,7 +120,7 @@ class Engine:
             return rank
         from mewcode.memory.recall.fusion import rank_by_both
 
-        return partial(rank_by_both, asked)
+        return partial(rank_by_both, asked, until)
 
     def update_notes(
         self, entries: Iterable[Entry], body: Callable[[Entry], str | None], stop: Stop | None = None

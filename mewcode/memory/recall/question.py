@@ -6,11 +6,11 @@ or at least in parts. Words that say nothing are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
-from mewcode.memory.recall.concepts import concepts_of, known_words
+from mewcode.memory.recall.concepts import concepts_of, known_words, topics_of
 from mewcode.memory.recall.stop_words import (
     EMPTY_CHARACTERS,
     EMPTY_PAIRS,
@@ -19,45 +19,58 @@ from mewcode.memory.recall.stop_words import (
     WEAK_CHARACTERS,
     WEAK_STEMS,
 )
-from mewcode.memory.recall.words import is_dense, pairs, pieces, runs, words_in
+from mewcode.memory.recall.words import is_dense, pairs, pieces, spaced, words_in
 
 _MOST_OF_A_QUESTION = 2_000
 """Characters at both ends of a question that count: what is longer is a paste."""
 _MOST_TERMS = 32
 """Terms at both ends that count."""
-_SAME_MEANING = 0.9
-_ALL_PARTS = 0.4
-"""How much of a term stands in a text that has another word of its meaning, or only its parts. These were
-chosen on one half of ``evals/recall-notes.json``."""
+
+
+_MOST_WITH_TOPICS = 12
+"""Terms of a question: of a longer one they say enough by themselves, and to look up the topics takes long."""
+
+
+class Worth(msgspec.Struct, frozen=True):
+    """How much of a term stands in a text that has another word of its meaning, one of its topic, or only its
+    parts, each between 0 and 1."""
+
+    meaning: float
+    topic: float
+    parts: float
 
 
 class Term(msgspec.Struct, frozen=True):
-    """Words of the index: ``exact`` are all of the term, ``meanings`` say the same, ``parts`` are in it.
-    ``is_weak``: what it says may be said of anything."""
+    """Words of the index: ``exact`` are all of the term, ``meanings`` say the same, ``topics`` are what it is
+    about, ``parts`` are in it. ``is_weak``: what it says may be said of anything."""
 
     exact: tuple[str, ...]
     meanings: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     is_weak: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
-        return (*self.exact, *self.meanings, *self.parts)
+        return (*self.exact, *self.meanings, *self.topics, *self.parts)
 
-    def strength_in(self, counts: Mapping[str, float], room: float) -> float:
+    def strength_in(self, counts: Mapping[str, float], room: float, worth: Worth) -> float:
         """How well a text holds the term, 0 to 1, by how often each word stands there. ``room``: how often a
-        word is to stand there for half its worth."""
-        best = 1.0
-        for word in self.exact:
-            count = counts.get(word, 0.0)
-            best = min(best, count / (count + room)) if count else 0.0
-        if self.meanings:
-            count = max(counts.get(word, 0.0) for word in self.meanings)
-            best = max(best, _SAME_MEANING * count / (count + room)) if count else best
-        if self.parts:
-            there = (count for word in self.parts if (count := counts.get(word, 0.0)))
-            best = max(best, _ALL_PARTS * sum(count / (count + room) for count in there) / len(self.parts))
+        word is to stand there for half of what it counts."""
+        best = min((_share(counts.get(word, 0.0), room) for word in self.exact), default=0.0)
+        for most, names in ((worth.meaning, self.meanings), (worth.topic, self.topics)):
+            if best < most:
+                there = [counts[name] for name in names if name in counts]
+                best = max(best, most * _share(max(there), room)) if there else best
+        if best < worth.parts:
+            there = [counts[word] for word in self.parts if word in counts]
+            held = sum(_share(count, room) for count in there)
+            best = max(best, worth.parts * held / len(self.parts)) if held else best
         return best
+
+
+def _share(count: float, room: float) -> float:
+    return count / (count + room) if count else 0.0
 
 
 def read_question(text: str) -> list[Term]:
@@ -70,23 +83,39 @@ def read_question(text: str) -> list[Term]:
         for term, is_empty in _dense_terms(piece) if is_dense(piece) else _terms(piece):
             (empty if is_empty else said)[term] = None
     terms = list(said or empty)
+    if len(terms) > _MOST_WITH_TOPICS:
+        terms = list(dict.fromkeys(msgspec.structs.replace(term, topics=()) for term in terms))
     return terms if len(terms) <= 2 * _MOST_TERMS else terms[:_MOST_TERMS] + terms[-_MOST_TERMS:]
 
 
 def _terms(piece: str) -> Iterator[tuple[Term, bool]]:
-    for run in runs(piece):
+    second = ""
+    for run, after, phrase in spaced(piece):
+        if second:  # what the phrase before has said
+            second = ""
+            continue
+        if phrase:
+            second = after
+            both = tuple(word for part in (run, after) for word in words_in(part))
+            yield Term((phrase,), concepts_of(phrase), topics_of(phrase), both), False
+            continue
         words = words_in(run)
         if words:
             *parts, whole = words
-            meanings = tuple(dict.fromkeys(name for word in words for name in concepts_of(word)))
-            yield Term((whole,), meanings, tuple(parts), whole in WEAK_STEMS), whole in STOP_STEMS
+            meanings, topics = _names(concepts_of, words), _names(topics_of, words)
+            yield Term((whole,), meanings, topics, tuple(parts), whole in WEAK_STEMS), whole in STOP_STEMS
+
+
+def _names(names_of: Callable[[str], tuple[str, ...]], words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for word in words for name in names_of(word)))
 
 
 def _dense_terms(run: str) -> Iterator[tuple[Term, bool]]:
     for word in known_words(run):
-        meanings = concepts_of(word)
-        if meanings:
-            yield Term(tuple(pairs(word)), meanings, tuple(word) if len(word) > 1 else ()), False
+        meanings, topics = concepts_of(word), topics_of(word)
+        if meanings or topics:
+            parts = tuple(word) if len(word) > 1 else ()
+            yield Term(tuple(pairs(word)), meanings, topics, parts), False
             continue
         for pair in pairs(word):
             parts = tuple(char for char in pair if char not in WEAK_CHARACTERS) if len(pair) > 1 else ()

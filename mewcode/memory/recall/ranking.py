@@ -13,10 +13,10 @@ from sqlite3 import Connection
 
 import msgspec
 
-from mewcode.memory.recall.question import Term
+from mewcode.memory.recall.question import Term, Worth
 from mewcode.memory.recall.tables import (
     FIELDS,
-    for_the_next,
+    beginning,
     length_of,
     totals,
     unpacked,
@@ -28,24 +28,18 @@ _COMMON_SHARE = 50
 """A word in more than one row of so many says little: two percent."""
 _FEW = 1_000
 """Rows that are quickly ranked, whatever their share."""
-_MOST_RANKED = 12_000
-"""Rows that a question may have ranked, each counted for each word it holds: some 15 ms."""
+_MOST_RANKED = 8_000
+"""Rows that a question may have ranked, each counted for each word it holds: some 10 ms."""
 _MOST_RANKED_SHARE = 10
 """The same of a large index: one in so many, some 120 ms at a million."""
-_MOST_WORDS = 40
+_MOST_WORDS = 24
 """Words of a question that are ranked by, the rarest first."""
 _MOST_COMMON = 8
 """Common words of a question that are told apart by how common they are."""
 _CANDIDATES = 64
 """Rows that are weighed, and those that BM25 finds as good as the last of them, up to four times that."""
-_SATURATION = 1.2
-_BY_LENGTH = 0.5
-"""How much more a word says that stands there twice, and how much less in a long text: BM25's k1 and b."""
 _UNKNOWN = 0.5
 """How much a term counts that no row holds in any way, of the rarest that one could."""
-_WORTH_OF_WEAK = 0.6
-"""How much a word counts that is common in the language, of what it would by how rare it is here: among few
-texts even such a word may be rare. Chosen on one half of ``evals/recall-notes.json``."""
 _COUNTED_TERMS = 12
 """Terms that a text can be expected to hold of a question, however long that is: the rarest."""
 _BAR = 0.3
@@ -54,6 +48,31 @@ _BAR = 0.3
 _BAR_OF_BOTH = 0.6
 _LEAST_LIKENESS = 0.78
 """The same where meaning was asked as well: the score, and the cosine."""
+
+
+class _Manner(msgspec.Struct, frozen=True):
+    """How the texts of a collection are weighed. ``saturation`` and ``by_length``: how much more a word says
+    that stands there twice, and how much less in a long text (BM25's k1 and b). ``weak``: how much a word
+    counts that is common in the language, of what it would by how rare it is here: among few texts even such
+    a word may be rare. ``company``: how much counts what else of the same source answers, beside the text
+    itself."""
+
+    worth: Worth
+    saturation: float
+    by_length: float
+    weak: float
+    company: float = 0.0
+
+
+_ENTRY = _Manner(Worth(meaning=0.9, topic=0.35, parts=0.4), saturation=1.2, by_length=0.5, weak=0.8)
+"""Chosen on one half of ``evals/recall-notes.json``."""
+_TURN = _Manner(
+    Worth(meaning=0.6, topic=0.15, parts=0.4), saturation=0.8, by_length=0.15, weak=0.8, company=0.45
+)
+"""Chosen on the first five of the ten conversations of LoCoMo."""
+_MANNERS: dict[Collection, _Manner] = {"notes": _ENTRY, "exchanges": _TURN, "documents": _ENTRY}
+_COMPANY = 5
+"""The best so many texts of a source say how much of it answers."""
 
 
 class _Word(msgspec.Struct, frozen=True):
@@ -78,20 +97,28 @@ def rank(
     found = []
     for name in collections:
         weighing = Weighing(connection, name, terms)
-        found += best_of((item.hit for item in weighing.weigh(weighing.best(limit))), limit)
+        found += best_of(with_company(weighing.weigh(weighing.best(limit)), name), limit)
     return found
+
+
+def with_company(hits: Sequence[Hit], collection: Collection) -> list[Hit]:
+    """The hits of a collection, where it matters the higher the more else of their source answers."""
+    share = _MANNERS[collection].company
+    if not share:
+        return list(hits)
+    scores: dict[str, list[float]] = {}
+    for hit in hits:
+        scores.setdefault(hit.source, []).append(hit.score)
+    company = {source: sum(sorted(found)[-_COMPANY:]) / _COMPANY for source, found in scores.items()}
+    return [
+        msgspec.structs.replace(hit, score=(hit.score + share * company[hit.source]) / (1 + share))
+        for hit in hits
+    ]
 
 
 def best_of(hits: Iterable[Hit], limit: int) -> list[Hit]:
     """The best of them, the very best first."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.collection, hit.id))[:limit]
-
-
-class Weighed(msgspec.Struct, frozen=True):
-    """``own``: the score of a turn without what the one before adds."""
-
-    hit: Hit
-    own: float
 
 
 class Weighing:
@@ -109,6 +136,7 @@ class Weighing:
             if self._rows
         }
         self._terms = terms
+        self._manner = _MANNERS[collection]
 
     def best(self, limit: int) -> list[int]:
         """Rows in no order, among them the best ``limit``."""
@@ -118,39 +146,40 @@ class Weighing:
             return []
         return _candidates(self._connection, self._collection, chosen, max(limit, _CANDIDATES), room)
 
-    def weigh(self, found: Sequence[int], *, with_own: bool = False) -> list[Weighed]:
-        """These rows, those of them that are still there. ``with_own``: whether `Weighed.own` is wanted."""
+    def weigh(self, found: Sequence[int]) -> list[Hit]:
+        """These rows, those of them that are still there."""
         if not found or not self._rows:
             return []
-        weights = {term: _weight(term, self._words) for term in self._terms}
+        weights = {term: _weight(term, self._words, self._manner.weak) for term in self._terms}
         whole = sum(sorted(weights.values())[-_COUNTED_TERMS:])
-        shares = _Shares({term: weight / whole for term, weight in weights.items()})
+        manner = self._manner
+        shares = _Shares({term: weight / whole for term, weight in weights.items()}, manner.worth)
         average = max(self._length, 1) / self._rows
-        items = []
+        hits = []
         for name, id_, number, start, when, packed, shown, packed_before in weighed_rows(
             self._connection, self._collection, found
         ):
             fields = unpacked(packed)
-            room = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * length_of(fields) / average)
+            longer = length_of(fields) / average - 1
+            room = manner.saturation * (1 + manner.by_length * longer)
             counts: dict[str, float] = {}
             for field, weight in zip(fields, FIELDS[self._collection].values(), strict=False):
-                shares.count(counts, field, weight)
-            own = shares.strength(counts, room) if with_own else 0.0
-            if self._collection == "exchanges":
-                shares.count(counts, for_the_next(packed_before), FIELDS["exchanges"]["before"])
-            hit = Hit(
-                self._collection,
-                id_,
-                name,
-                shares.strength(counts, room),
-                shares.strength(counts, 0.0),
-                number,
-                start,
-                when,
-                _passage(shown),
+                shares.count(counts, field.split(" "), weight)
+            if packed_before:
+                shares.count(counts, beginning(packed_before), FIELDS["exchanges"]["before"])
+            hits.append(
+                Hit(
+                    self._collection,
+                    id_,
+                    name,
+                    shares.strength(counts, room),
+                    number,
+                    start,
+                    when,
+                    _passage(shown),
+                )
             )
-            items.append(Weighed(hit, own))
-        return items
+        return hits
 
 
 def clears(hit: Hit) -> bool:
@@ -221,10 +250,11 @@ def _candidates(
     return [row for row, score in rows if score <= rows[min(count, len(rows)) - 1][1]]
 
 
-def _weight(term: Term, words: Mapping[str, _Word]) -> float:
-    """How much a term says: as much as the rarest word that it may stand as, of those that are there."""
-    worth = _WORTH_OF_WEAK if term.is_weak else 1.0
-    for way in (term.exact, term.meanings, term.parts):
+def _weight(term: Term, words: Mapping[str, _Word], weak: float) -> float:
+    """How much a term says: as much as the rarest word that it may stand as, of those that are there.
+    ``weak``: see `_Manner`."""
+    worth = weak if term.is_weak else 1.0
+    for way in (term.exact, term.meanings, term.topics, term.parts):
         there = [words[text].rarity for text in way if words[text].rows]
         if there:
             return worth * max(there)
@@ -234,25 +264,25 @@ def _weight(term: Term, words: Mapping[str, _Word]) -> float:
 class _Shares:
     """The terms of a question with the share that each has in all of it, before one text after the other."""
 
-    def __init__(self, shares: Mapping[Term, float]) -> None:
+    def __init__(self, shares: Mapping[Term, float], worth: Worth) -> None:
         self._shares = list(shares.items())
+        self._worth = worth
         self._numbers: dict[str, list[int]] = {}
         for number, (term, _) in enumerate(self._shares):
             for word in term.words:
                 self._numbers.setdefault(word, []).append(number)
         self._words = frozenset(self._numbers)
 
-    def count(self, counts: dict[str, float], field: str, weight: float) -> None:
+    def count(self, counts: dict[str, float], field: list[str], weight: float) -> None:
         """Adds how often each word stands in a field, in one of more weight more often."""
-        words = field.split(" ")
-        for word in self._words.intersection(words):
-            counts[word] = counts.get(word, 0.0) + weight * words.count(word)
+        for word in self._words.intersection(field):
+            counts[word] = counts.get(word, 0.0) + weight * field.count(word)
 
     def strength(self, counts: Mapping[str, float], room: float) -> float:
         """How much of the question a text holds, by how often each word stands there."""
         held = sorted({number for word in counts for number in self._numbers[word]})  # sums depend on it
         terms = [self._shares[number] for number in held]
-        return sum(share * term.strength_in(counts, room) for term, share in terms)
+        return sum(share * term.strength_in(counts, room, self._worth) for term, share in terms)
 
 
 def _passage(shown: bytes) -> Passage | None:

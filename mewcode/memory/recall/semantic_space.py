@@ -64,11 +64,11 @@ class Space:
             found[start : start + _AT_ONCE] = part @ question
         return found / self._lengths
 
-    def pairs(self, cosines: Floats) -> Floats:
-        """The same of each text together with the one before in its source: of the sum of both vectors. Where
-        there is none before, of the text alone."""
+    def with_before(self, cosines: Floats) -> Floats:
+        """The mean of each cosine and that of the text together with the one before in its source (of the sum
+        of both vectors); where there is none before, the cosine."""
         before = np.where(self._before >= 0, cosines[self._before], 0.0)
-        return ((cosines + before) / self._pair_lengths).astype(np.float32)
+        return ((cosines + (cosines + before) / self._pair_lengths) / 2).astype(np.float32)
 
     def standing(self, cosines: Floats, script: str) -> Floats:
         """How far each cosine lies above those of the texts in the same script, in standard deviations: the

@@ -5,6 +5,7 @@ it: until it is ready, recall goes by words alone.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import sys
 import threading
@@ -60,9 +61,9 @@ class Asked:
         )
         self._thread.start()
 
-    def vector(self) -> Vector | None:
-        """Waits for it; None where none could be made."""
-        self._thread.join()
+    def vector(self, until: float = math.inf) -> Vector | None:
+        """Waits for it, no longer than ``until`` (`time.monotonic`); None where there is none then."""
+        self._thread.join(None if until == math.inf else max(until - time.monotonic(), 0.0))
         return self._vector
 
     def _find(self, embedder: Embedder, question: str) -> None:

@@ -147,6 +147,54 @@ typescript: ts
 variable: var vars
 """
 """A word, and the forms that no rule leads to it."""
+_APART = """
+accessibility
+accounting: accountant accountants
+activity: activities
+animation: animations animate animated
+apartment: apartments
+authorization: authorizations authorize authorizes authorized authorizing authorise authorised unauthorized
+business: businesses
+computer: computers
+consistent: consistency consistently
+conversion: conversions
+customer: customers
+department: departments
+disability: disabilities
+engineer: engineers engineering
+evening: evenings
+executable: executables
+executive: executives
+experience: experiences experienced
+experiment: experiments experimental
+fry: fries fried frying
+identity: identities
+important: importance importantly
+installment: installments
+internal: internally
+international: internationally internationalization
+literal: literals literally
+locale: locales localization localize localized
+marketing
+memorial: memorials
+objective: objectives
+organic
+paste: pastes pasted pasting
+personal: personally
+personality: personalities
+producer: producers
+production: productions
+relative: relatives
+responsible: responsibility responsibilities
+responsive: responsiveness
+suite: suites
+terminal: terminals
+universal: universally
+university: universities
+utility: utilities util utils
+wedding: weddings
+"""
+"""Words of which the rules would make the stem of a word of another meaning, and their forms."""
 _FIXED = {
     "skis": "ski", "skies": "sky", "dying": "die", "tying": "tie", "idly": "idl", "gently": "gentl",
     "ugly": "ugli", "early": "earli", "only": "onli", "singly": "singl", "sky": "sky", "news": "news",
@@ -177,8 +225,18 @@ _VOWEL = "[aeiouy]"
 
 @cache
 def _forms() -> dict[str, str]:
+    return _words_of(_FORMS)
+
+
+@cache
+def _apart() -> dict[str, str]:
+    words = (line.partition(":")[0] for line in _APART.strip().splitlines())
+    return {word: word for word in words} | _words_of(_APART)
+
+
+def _words_of(lines: str) -> dict[str, str]:
     found: dict[str, str] = {}
-    for line in _FORMS.split("\n"):
+    for line in lines.split("\n"):
         word, _, forms = line.partition(":")
         found |= dict.fromkeys(forms.split(), word)
     return found
@@ -189,6 +247,8 @@ def stem(word: str) -> str:
     """The stem of a word in small letters. What is not English by its letters, or shorter than three of them,
     stays as it is, but for known short forms."""
     word = _forms().get(word, word)
+    if word in _apart():
+        return _apart()[word]
     if len(word) < 3 or not (word.isascii() and word.isalpha()):
         return word
     if word in _FIXED:

@@ -130,7 +130,7 @@ def put(
             (source, place, row.id, row.number, row.start, row.when, packed, row.shown, digest),
         ).lastrowid
         _tell_words(connection, collection, number, columns)
-        last = _beginning(fields[0])
+        last = _for_the_next(fields[0])
         added += 1
         length += length_of(fields)
     _add_up(connection, collection, added, length)
@@ -173,7 +173,7 @@ def _remove_rows(connection: Connection, collection: Collection, source: int, ke
         length += length_of(fields)
         columns = [*fields, last] if collection == "exchanges" else fields
         _tell_words(connection, collection, row, columns, forget=True)
-        last = _beginning(fields[0])
+        last = _for_the_next(fields[0])
     connection.execute(
         f"DELETE FROM {collection} WHERE source = ? AND place >= ?",  # noqa: S608
         (source, kept),
@@ -222,12 +222,12 @@ def weighed_rows(connection: Connection, collection: Collection, rows: Sequence[
     ).fetchall()
 
 
-def for_the_next(words: bytes | None) -> str:
-    """What the row behind one of these words is found by of it."""
-    return _beginning(unpacked(words)[0]) if words else ""
+def beginning(words: bytes) -> list[str]:
+    """The words of a row that the one behind it is found by as well. Raises Damaged."""
+    return unpacked(words)[0].split(" ", _BEFORE)[:_BEFORE]
 
 
-def _beginning(words: str) -> str:
+def _for_the_next(words: str) -> str:
     return " ".join(words.split(" ", _BEFORE)[:_BEFORE])
 
 
@@ -235,7 +235,7 @@ def _words_before(connection: Connection, source: int, place: int) -> str:
     found = connection.execute(
         "SELECT words FROM exchanges WHERE source = ? AND place = ?", (source, place - 1)
     ).fetchone()
-    return for_the_next(found[0] if found else None)
+    return " ".join(beginning(found[0])) if found else ""
 
 
 def _pack(fields: Sequence[str]) -> bytes:

@@ -60,16 +60,14 @@ class Passage(msgspec.Struct, frozen=True):
 class Hit(msgspec.Struct, frozen=True):
     """``id``: of the note (`NoteText.id`), the turn (``<session>/<number>``) or the passage. ``source``: the
     note, session or document that it belongs to. ``score``: how well it answers, near 1 at best, comparable
-    between collections. ``coverage``: the share of what the question says that stands there, a term counting
-    the more the rarer it is; of a long question, the share of what a text can be expected to hold, which may
-    exceed 1. ``number``, ``start``, ``when``: see `Turn`; of a passage ``number`` is its line. ``likeness``:
-    the cosine of meaning, where that was asked as well: the score then counts both, and may be below 0."""
+    between collections. ``number``, ``start``, ``when``: see `Turn`; of a passage ``number`` is its line.
+    ``likeness``: the cosine of meaning, where that was asked as well: the score then counts both, and may be
+    below 0."""
 
     collection: Collection
     id: str
     source: str
     score: float
-    coverage: float
     number: int = 0
     start: int = 0
     when: float = 0.0

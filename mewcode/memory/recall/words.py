@@ -3,7 +3,7 @@
 Text is folded (NFKC, case, accents) and cut into words, these into their English stems. An identifier is its
 parts and all of it (``read_file``, ``readFile`` and ``read-file`` are ``read file readfile``), a path the
 names in it. Scripts without blanks become their pairs of neighbouring characters, and the single ones. What a
-word means in either language stands behind it (see `concepts`).
+word or two together mean in either language, and what they are about, stands behind them (see `concepts`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import pairwise
 
-from mewcode.memory.recall.concepts import concepts_of, known_words
+from mewcode.memory.recall.concepts import known_words, names_of, phrase_of
 from mewcode.memory.recall.stems import stem
 
 TOKENIZER = "ascii tokenchars '.+#'"
@@ -35,7 +36,7 @@ def prepared(text: str) -> str:
     return " ".join(
         words
         for piece in pieces(text)
-        for words in (_dense_words(piece) if is_dense(piece) else map(_joined_words, runs(piece)))
+        for words in (_dense_words(piece) if is_dense(piece) else _spaced_words(piece))
         if words
     )
 
@@ -56,9 +57,13 @@ def is_dense(piece: str) -> bool:
     return not piece.isascii() and bool(_dense().match(piece))
 
 
-def runs(piece: str) -> list[str]:
-    """The words, names and numbers of a piece with blanks, as they were typed."""
-    return re.findall(_RUN, piece)
+def spaced(piece: str) -> Iterator[tuple[str, str, str]]:
+    """The words, names and numbers of a piece with blanks, as they were typed, each with the next one and
+    what both are as one (see `phrase_of`), "" mostly."""
+    found = [(match[0], match.start(), match.end()) for match in re.finditer(_RUN, piece)]
+    for (run, _, end), (after, start, _) in pairwise((*found, ("", 0, 0))):
+        is_phrase = start == end + 1 and piece[end] in " \n"
+        yield run, after, phrase_of(_stem_of(run), _stem_of(after)) if is_phrase else ""
 
 
 def pairs(run: str) -> list[str]:
@@ -76,13 +81,28 @@ def _dense_words(run: str) -> Iterator[str]:
         yield from pairs(run)
     yield from run
     for word in known_words(run):
-        yield from concepts_of(word)
+        yield from names_of(word)
+
+
+def _spaced_words(piece: str) -> Iterator[str]:
+    for run, _, phrase in spaced(piece):
+        yield _joined_words(run)
+        if phrase:
+            yield _with_names(phrase)
 
 
 @lru_cache(maxsize=1 << 15)
 def _joined_words(run: str) -> str:
-    words = words_in(run)
-    return " ".join((*words, *(name for word in words for name in concepts_of(word))))
+    return " ".join(map(_with_names, words_in(run)))
+
+
+def _with_names(word: str) -> str:
+    return " ".join((word, *names_of(word)))
+
+
+@lru_cache(maxsize=1 << 15)
+def _stem_of(run: str) -> str:
+    return stem(run.casefold()) if run.isalpha() else ""
 
 
 def words_in(run: str) -> tuple[str, ...]:

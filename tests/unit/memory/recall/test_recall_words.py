@@ -6,16 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mewcode.memory.recall.concepts import LIST, TABLE, concepts_of, known_words, table_of
-from mewcode.memory.recall.question import Term, read_question
+from mewcode.memory.recall.concepts import CONCEPTS, TABLE, TOPICS, concepts_of, known_words, table_of
+from mewcode.memory.recall.question import Term, Worth, read_question
 from mewcode.memory.recall.stems import stem
 from mewcode.memory.recall.stop_words import STOP_STEMS, WEAK_STEMS
 from mewcode.memory.recall.words import pairs, prepared
 
+WORTH = Worth(meaning=0.9, topic=0.35, parts=0.4)
+
 
 def words(text: str) -> list[str]:
-    """The prepared words, without the concepts behind them."""
-    return [word for word in prepared(text).split() if not word.startswith("§")]
+    """The prepared words, without the concepts and topics behind them."""
+    return [word for word in prepared(text).split() if word[0] not in "§¤"]
 
 
 def exact(question: str) -> list[str]:
@@ -159,21 +161,21 @@ def test_a_term_is_said_once_and_a_paste_is_cut() -> None:
 
 def test_how_much_of_a_term_a_text_holds() -> None:
     (term,) = read_question("数据库")
-    assert term.strength_in(dict.fromkeys(prepared("数据库").split(), 1.0), 0.0) == 1.0
-    same_meaning = term.strength_in(dict.fromkeys(prepared("database").split(), 1.0), 0.0)
-    in_parts = term.strength_in(dict.fromkeys(pairs("数据"), 1.0) | {"数": 1.0, "据": 1.0}, 0.0)
+    assert term.strength_in(dict.fromkeys(prepared("数据库").split(), 1.0), 0.0, WORTH) == 1.0
+    same_meaning = term.strength_in(dict.fromkeys(prepared("database").split(), 1.0), 0.0, WORTH)
+    in_parts = term.strength_in(dict.fromkeys(pairs("数据"), 1.0) | {"数": 1.0, "据": 1.0}, 0.0, WORTH)
     assert 1.0 > same_meaning > in_parts > 0.0
-    assert term.strength_in({"缓存": 1.0}, 0.0) == 0.0
+    assert term.strength_in({"缓存": 1.0}, 0.0, WORTH) == 0.0
 
 
 def test_more_of_a_word_counts_more_and_a_long_text_less() -> None:
     (term,) = read_question("zebra")
-    assert term.strength_in({"zebra": 2.0}, 1.2) > term.strength_in({"zebra": 1.0}, 1.2)
-    assert term.strength_in({"zebra": 1.0}, 1.2) > term.strength_in({"zebra": 1.0}, 2.4)
+    assert term.strength_in({"zebra": 2.0}, 1.2, WORTH) > term.strength_in({"zebra": 1.0}, 1.2, WORTH)
+    assert term.strength_in({"zebra": 1.0}, 1.2, WORTH) > term.strength_in({"zebra": 1.0}, 2.4, WORTH)
 
 
 def test_the_table_of_concepts_is_what_their_list_and_the_stems_give() -> None:
-    made = table_of(LIST.read_text(encoding="utf-8"))
+    made = table_of(*(path.read_text(encoding="utf-8") for path in (CONCEPTS, TOPICS)))
     assert TABLE.read_text(encoding="utf-8") == made, "python -m mewcode.memory.recall.concepts makes it anew"
 
 

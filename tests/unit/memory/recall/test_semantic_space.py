@@ -48,7 +48,7 @@ def test_a_pair_is_as_near_as_the_sum_of_both() -> None:
     one, two, question = unit(1), unit(2), unit(3) + unit(1)
     question = question / np.linalg.norm(question)
     found = space(one, two)
-    pairs = found.pairs(found.cosines(question))
+    pairs = found.with_before(found.cosines(question))
     both = one + two
     assert pairs == pytest.approx(
         [float(one @ question), float(both @ question / np.linalg.norm(both))], abs=0.004
@@ -78,7 +78,7 @@ def test_nothing_is_nearest_where_there_is_nothing() -> None:
     found = Space([])
     cosines = found.cosines(unit(1))
     assert len(found) == 0
-    assert nearest(found.standing(found.pairs(cosines), "L"), 5) == []
+    assert nearest(found.standing(found.with_before(cosines), "L"), 5) == []
 
 
 def test_vectors_of_another_size_are_left_out() -> None:
