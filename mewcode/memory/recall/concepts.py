@@ -67,8 +67,9 @@ def table_of(concepts: str, topics: str) -> str:
                     phrases[stem(first) + _JOINT + stem(second)] = whole
             prepared = list(dict.fromkeys((*prepared, *chinese.split())))
             size = len(prepared) if mark == _TOPIC else 0
+            name = mark + words[0].replace(_JOINT, "")
             for word in prepared:
-                found.setdefault(word, []).append((size, mark + words[0]))
+                found.setdefault(word, []).append((size, name))
     told = [
         " ".join((word, *_names(sorted(sized))))
         for word, sized in found.items()
@@ -102,6 +103,13 @@ def topics_of(word: str) -> tuple[str, ...]:
 def phrase_of(first: str, second: str) -> str:
     """The one word that two prepared words behind each other are (``roll back``); "" where they are two."""
     return "".join(_of(first + _JOINT + second))
+
+
+def opens_phrase(word: str) -> bool:
+    """Whether a prepared word is the first of any phrase."""
+    lines, wanted = _lines(), word + _JOINT
+    place = bisect_left(lines, wanted)
+    return place < len(lines) and lines[place].startswith(wanted)
 
 
 def known_words(run: str) -> Iterator[str]:

@@ -25,10 +25,8 @@ _MOST_OF_A_QUESTION = 2_000
 """Characters at both ends of a question that count: what is longer is a paste."""
 _MOST_TERMS = 32
 """Terms at both ends that count."""
-
-
 _MOST_WITH_TOPICS = 12
-"""Terms of a question: of a longer one they say enough by themselves, and to look up the topics takes long."""
+"""Terms of a question: those of a longer one say enough, and to look up their topics takes long."""
 
 
 class Worth(msgspec.Struct, frozen=True):

@@ -156,7 +156,6 @@ apartment: apartments
 authorization: authorizations authorize authorizes authorized authorizing authorise authorised unauthorized
 business: businesses
 computer: computers
-consistent: consistency consistently
 conversion: conversions
 customer: customers
 department: departments

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from mewcode.memory.recall.concepts import known_words, names_of, phrase_of
+from mewcode.memory.recall.concepts import known_words, names_of, opens_phrase, phrase_of
 from mewcode.memory.recall.stems import stem
 
 TOKENIZER = "ascii tokenchars '.+#'"
@@ -60,10 +60,10 @@ def is_dense(piece: str) -> bool:
 def spaced(piece: str) -> Iterator[tuple[str, str, str]]:
     """The words, names and numbers of a piece with blanks, as they were typed, each with the next one and
     what both are as one (see `phrase_of`), "" mostly."""
-    found = [(match[0], match.start(), match.end()) for match in re.finditer(_RUN, piece)]
-    for (run, _, end), (after, start, _) in pairwise((*found, ("", 0, 0))):
-        is_phrase = start == end + 1 and piece[end] in " \n"
-        yield run, after, phrase_of(_stem_of(run), _stem_of(after)) if is_phrase else ""
+    found = re.findall(_RUN, piece)
+    for run, after in pairwise((*found, "")):
+        first = _opening(run)
+        yield run, after, phrase_of(first, _whole(after)) if first and after else ""
 
 
 def pairs(run: str) -> list[str]:
@@ -101,7 +101,13 @@ def _with_names(word: str) -> str:
 
 
 @lru_cache(maxsize=1 << 15)
-def _stem_of(run: str) -> str:
+def _opening(run: str) -> str:
+    """The word that a run is, where it begins any phrase; else ""."""
+    word = _whole(run)
+    return word if word and opens_phrase(word) else ""
+
+
+def _whole(run: str) -> str:
     return stem(run.casefold()) if run.isalpha() else ""
 
 

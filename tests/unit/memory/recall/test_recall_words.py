@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mewcode.memory.recall.concepts import CONCEPTS, TABLE, TOPICS, concepts_of, known_words, table_of
+from mewcode.memory.recall.concepts import (
+    CONCEPTS,
+    TABLE,
+    TOPICS,
+    concepts_of,
+    known_words,
+    names_of,
+    table_of,
+    topics_of,
+)
 from mewcode.memory.recall.question import Term, Worth, read_question
 from mewcode.memory.recall.stems import stem
 from mewcode.memory.recall.stop_words import STOP_STEMS, WEAK_STEMS
@@ -105,7 +118,7 @@ def test_names_paths_and_versions(text: str, expected: list[str]) -> None:
 
 def test_what_is_no_word_is_left_out() -> None:
     assert words("x" * 65) == []
-    assert words("a\0b \ud800 \ufeff") == ["a", "b"]
+    assert words("x\0y \ud800 \ufeff") == ["x", "y"]
 
 
 def test_scripts_without_blanks_become_pairs_and_characters() -> None:
@@ -121,7 +134,7 @@ def test_prepared_text_holds_nothing_that_fts5_would_cut(text: str) -> None:
     assert "\n" not in said
     assert "  " not in said
     assert said == said.strip()
-    for word in said.split(" "):
+    for word in said.split(" "):  # the mark of a name is no ASCII
         assert all(char in ".+#" or not char.isascii() or char.isalnum() for char in word), word
     said.encode()
 
@@ -129,6 +142,50 @@ def test_prepared_text_holds_nothing_that_fts5_would_cut(text: str) -> None:
 def test_words_of_both_languages_share_a_concept() -> None:
     assert set(concepts_of(stem("deploying"))) & set(concepts_of("上线"))
     assert concepts_of("麒麟") == ()
+
+
+def test_words_of_one_topic_share_it_and_no_concept() -> None:
+    tuesday, friday = stem("tuesday"), "周五"
+    assert set(topics_of(tuesday)) & set(topics_of(friday))
+    assert not set(concepts_of(tuesday)) & set(concepts_of(friday))
+
+
+def test_two_words_that_are_one_stand_as_that_too() -> None:
+    assert words("rolled back") == ["roll", "rollback", "back"]
+    assert words("roll the back") == ["roll", "the", "back"]
+    (term,) = read_question("rolled back?")
+    assert (term.exact, term.parts) == (("rollback",), ("roll", "back"))
+    assert set(read_question("rollback")[0].meanings) == set(term.meanings)
+
+
+def test_of_a_long_question_the_topics_are_left_out() -> None:
+    said = "tuesday " + " ".join(f"zebra{letter}" for letter in "abcdefghijkl")
+    assert read_question("tuesday")[0].topics
+    assert read_question(said)[0] == msgspec.structs.replace(read_question("tuesday")[0], topics=())
+
+
+def test_of_many_topics_a_word_has_the_smallest() -> None:
+    lists = [
+        f"topic{number} spoon {' '.join(f'w{number}x{n}' for n in range(number))}" for number in range(9)
+    ]
+    made = table_of("", "\n".join(reversed(lists))).splitlines()
+    (spoon,) = [line for line in made if line.startswith("spoon ")]
+    assert spoon.split(" ")[1:] == [f"¤topic{number}" for number in range(6)]
+
+
+def test_what_may_be_said_of_anything_has_no_names() -> None:
+    assert {names_of(word) for word in STOP_STEMS | WEAK_STEMS} == {()}
+
+
+@pytest.mark.parametrize("path", [CONCEPTS, TOPICS])
+def test_the_lists_name_each_line_once_and_hold_words_of_two_languages(path: Path) -> None:
+    heads = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        english, _, chinese = line.partition("|")
+        assert re.fullmatch(r"[a-z0-9][a-z0-9.+#-]*( [a-z0-9][a-z0-9.+#-]*)*", english.strip()), line
+        assert all(re.fullmatch(r"[\u4e00-\u9fff]{2,4}", word) for word in chinese.split()), line
+        heads.append(english.split()[0])
+    assert heads == sorted(set(heads))
 
 
 @given(st.text(alphabet="数据库迁移部署上线的了", max_size=12))
