@@ -35,18 +35,22 @@ _MOST_TOPICS = 6
 
 
 @cache
-def _lines() -> list[str]:
+def _lines() -> list[bytes]:
     """A word and its concepts and topics each, in order: an English stem, or a Chinese word as it is; or
     two stems and the one word that they are."""
-    return TABLE.read_text(encoding="utf-8").splitlines()
+    return TABLE.read_bytes().splitlines()
+
+
+def _line_from(beginning: str) -> bytes:
+    """The first line that begins so; empty where none does."""
+    lines, wanted = _lines(), beginning.encode()
+    place = bisect_left(lines, wanted)
+    return lines[place] if place < len(lines) and lines[place].startswith(wanted) else b""
 
 
 def _of(word: str) -> tuple[str, ...]:
     """What stands behind a word; nothing where it is in no list."""
-    lines, wanted = _lines(), f"{word} "
-    place = bisect_left(lines, wanted)
-    found = place < len(lines) and lines[place].startswith(wanted)
-    return tuple(lines[place].split(" ")[1:]) if found else ()
+    return tuple(_line_from(f"{word} ").decode().split(" ")[1:])
 
 
 def table_of(concepts: str, topics: str) -> str:
@@ -107,18 +111,15 @@ def phrase_of(first: str, second: str) -> str:
 
 def opens_phrase(word: str) -> bool:
     """Whether a prepared word is the first of any phrase."""
-    lines, wanted = _lines(), word + _JOINT
-    place = bisect_left(lines, wanted)
-    return place < len(lines) and lines[place].startswith(wanted)
+    return bool(_line_from(word + _JOINT))
 
 
 def known_words(run: str) -> Iterator[str]:
     """A run of characters without blanks, cut into the longest words of the list and what is between them."""
-    beginnings = _beginnings()
     start = place = 0
     while place < len(run):
         word = ""
-        if run[place : place + 2] in beginnings:
+        if place + 1 < len(run) and _line_from(run[place : place + 2]):
             pieces = (run[place : place + size] for size in _SIZES)
             word = next((piece for piece in pieces if _of(piece)), "")
         if not word:
@@ -130,12 +131,6 @@ def known_words(run: str) -> Iterator[str]:
         start = place = place + len(word)
     if start < len(run):
         yield run[start:]
-
-
-@cache
-def _beginnings() -> frozenset[str]:
-    """The first two characters of the Chinese words."""
-    return frozenset(line[:2] for line in _lines() if not line[0].isascii())
 
 
 if __name__ == "__main__":

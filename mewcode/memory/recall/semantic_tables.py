@@ -20,6 +20,8 @@ _MOST_TURNS = 20_000
 _MOST_OF_TEXT = 4_000
 """Characters of a text that are kept until it has a vector: more than the model reads."""
 _BETWEEN = "\0"
+_PARTS = ("description", "body", "aliases")
+"""Of a note, what is made a vector by itself as well."""
 _FIRST = {"notes": 0, "documents": 1, "exchanges": 2}
 """In which order texts are given their vectors."""
 
@@ -45,9 +47,10 @@ def oldest_turn(connection: Connection) -> float:
 
 def ask_for_vector(connection: Connection, collection: Collection, fields: Mapping[str, str]) -> bytes:
     """Puts a text among those that wait for a vector, where it has none; its digest."""
-    text = _text(field for name, field in fields.items() if name != "aliases")
-    aliases = _text([fields.get("aliases", "")])
-    parts = f"{text}{_BETWEEN}{aliases}".encode()
+    texts = [_text(field for name, field in fields.items() if name != "aliases")]
+    if collection == "notes":
+        texts += (_text([fields[name]]) for name in _PARTS)
+    parts = _BETWEEN.join(texts).encode()
     digest = hashlib.blake2b(parts, digest_size=16).digest()
     connection.execute(
         "INSERT OR IGNORE INTO texts (digest, urgency, text)"
@@ -76,20 +79,19 @@ def tidy(connection: Connection) -> int:
     return connection.total_changes - before
 
 
-def waiting(connection: Connection, most: int) -> list[tuple[bytes, str, str]]:
-    """The first texts that wait for a vector: digest, text, aliases."""
+def waiting(connection: Connection, most: int) -> list[tuple[bytes, list[str]]]:
+    """The first texts that wait for a vector: the digest, the text and what of it is made one by itself."""
     found = connection.execute(
         "SELECT digest, text FROM texts ORDER BY urgency, number LIMIT ?", (most,)
     ).fetchall()
-    return [(digest, *_unpacked(parts)) for digest, parts in found]
+    return [(digest, _unpacked(parts)) for digest, parts in found]
 
 
-def _unpacked(parts: bytes) -> tuple[str, str]:
+def _unpacked(parts: bytes) -> list[str]:
     try:
-        text, _, aliases = zlib.decompress(parts).decode().partition(_BETWEEN)
+        return zlib.decompress(parts).decode().split(_BETWEEN)
     except (zlib.error, UnicodeDecodeError) as error:
         raise Damaged(f"the index is damaged: {error}") from error
-    return text, aliases
 
 
 def keep(connection: Connection, vectors: Sequence[tuple[bytes, str, bytes]]) -> int:

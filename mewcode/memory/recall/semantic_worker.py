@@ -30,9 +30,10 @@ _SECONDS_BEFORE = 2.0
 """How long nothing is loaded, unless somebody waits for it: the first request of a session goes first."""
 _BATCH = 16
 """Texts whose vectors are kept at once."""
-_WORTH_OF_ALIASES = 0.5
-"""How much the vector of a note's aliases counts beside that of the rest. Chosen on one half of
-``evals/recall-notes.json``."""
+_WORTH_OF_PART = 0.5
+"""How much the vectors of a note's description, body and aliases count beside that of all but its aliases:
+a note that says much is still found by one thing of it. Chosen on one half of ``evals/recall-notes.json`` and
+on ``evals/recall-situations.json``."""
 _RENEW_SHARE = 20
 """While many texts wait, what is known is renewed so that it takes one part in so many of the time."""
 _NICE = 10
@@ -185,12 +186,12 @@ class SemanticWorker:
         until = time.monotonic()
         while batch := self._read(lambda connection: tables.waiting(connection, _BATCH)):
             made = []
-            for digest, text, aliases in batch:
+            for digest, (text, *parts) in batch:
                 if self._is_closed:
                     return
                 vector = embedder.passage(text)
-                if aliases:
-                    vector = vector + _WORTH_OF_ALIASES * embedder.passage(aliases)
+                for part in filter(None, parts):
+                    vector = vector + _WORTH_OF_PART * embedder.passage(part)
                 made.append((digest, script_of(text), packed(vector)))
             if self._write(partial(tables.keep, vectors=made)) is None:
                 break

@@ -18,7 +18,7 @@ from mewcode.memory.recall import semantic_tables
 from mewcode.memory.recall.values import COLLECTIONS, Collection, Damaged
 from mewcode.memory.recall.words import TOKENIZER, prepared
 
-VERSION = 2
+VERSION = 3
 FIELDS: dict[Collection, dict[str, float]] = {
     "notes": {"name": 3.0, "aliases": 3.0, "description": 2.0, "body": 1.0},
     "exchanges": {"own": 1.0, "before": 0.5},

@@ -49,12 +49,12 @@ def pieces(text: str) -> list[str]:
     # Marks of other scripts than ours are vowels and tones.
     text = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
     text = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", text))
-    return re.findall(f"[{_DENSE}]+|[^{_DENSE}]+", text)
+    return list(filter(None, _dense_runs().split(text)))
 
 
 def is_dense(piece: str) -> bool:
     """Whether a piece is of a script without blanks."""
-    return not piece.isascii() and bool(_dense().match(piece))
+    return not piece.isascii() and bool(_dense_runs().match(piece))
 
 
 def spaced(piece: str) -> Iterator[tuple[str, str, str]]:
@@ -72,8 +72,8 @@ def pairs(run: str) -> list[str]:
 
 
 @cache
-def _dense() -> re.Pattern[str]:
-    return re.compile(f"[{_DENSE}]")
+def _dense_runs() -> re.Pattern[str]:
+    return re.compile(f"([{_DENSE}]+)")
 
 
 def _dense_words(run: str) -> Iterator[str]:
