@@ -197,7 +197,7 @@ class Agent:
         for message in reversed(self.conversation.messages):
             if message.role == "assistant":
                 return message.text
-            if message.role == "user" and message.origin == "user":
+            if message.is_said:
                 break
         return ""
 

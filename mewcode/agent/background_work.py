@@ -394,4 +394,4 @@ class BackgroundWork:
 
 
 def _turns_in(messages: Sequence[Message]) -> int:
-    return sum(message.role == "user" and message.origin == "user" for message in messages)
+    return sum(message.is_said for message in messages)

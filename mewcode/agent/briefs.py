@@ -38,10 +38,6 @@ _WORD = rf"[{_CJK}]{{1,2}}|[^\s{_CJK}]+"
 _SENTENCE_END = r"[.!?…](?=\s)|[。！？]"
 
 
-def _is_prompt(message: Message) -> bool:
-    return message.role == "user" and message.origin == "user"
-
-
 def files_touched(messages: Sequence[Message]) -> list[str]:
     """The files that tools were told to write, each once, as they were named; the last touched come last."""
     found: dict[str, None] = {}
@@ -82,7 +78,7 @@ def _exchanges(messages: Sequence[Message]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     asked = answered = ""
     for message in messages:
-        if _is_prompt(message):
+        if message.is_said:
             if asked:
                 found.append((asked, answered))
             asked, answered = message.text, ""
@@ -109,7 +105,7 @@ def read_brief(answer: str) -> str:
 
 def plain_brief(title: str, messages: Sequence[Message]) -> str:
     """A brief that no model made: the title, what the user asked for, the files written."""
-    prompts = [message.text for message in messages if _is_prompt(message) and message.text.strip()]
+    prompts = [message.text for message in messages if message.is_said and message.text.strip()]
     parts = [_sentence(redact(safe_line(title, _ASKED)))] if title else []
     files = files_touched(messages)
     named = [PurePath(path).name if len(path) > 60 else path for path in files[-_FILES_NAMED:]]

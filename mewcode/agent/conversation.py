@@ -35,7 +35,7 @@ class Conversation:
         self._messages = list(messages)  # only ever appended to: see `so_far`
         self.turn = _last_turn(self._messages)
         self._counts = turns > 0 or not self._messages
-        self.turns = max(turns, sum(map(_is_said, self._messages)))
+        self.turns = max(turns, sum(message.is_said for message in self._messages))
         self.times_back = 0
         self.said: dict[str, float] = {}
         self.usage: dict[str, Usage] = {}
@@ -59,7 +59,7 @@ class Conversation:
         `agent.ports.Archive.append`. Raises nothing: an archive does not."""
         self._archive.append(message, sync=sync)
         self._messages.append(message)
-        if _is_said(message):
+        if message.is_said:
             self.turn, self.said[message.id] = message.id, time.time()
             self.turns += 1
         emit(MessageAdded(message))
@@ -99,11 +99,7 @@ class Conversation:
 
 
 def _last_turn(messages: Sequence[Message]) -> str:
-    return next((message.id for message in reversed(messages) if _is_said(message)), "")
-
-
-def _is_said(message: Message) -> bool:
-    return message.role == "user" and message.origin == "user"
+    return next((message.id for message in reversed(messages) if message.is_said), "")
 
 
 def new_message(

@@ -89,7 +89,7 @@ def _begin(messages: Sequence[Message], sizes: Sequence[int], room: int) -> int:
         total += sizes[place]
         if total > room and begin >= 0:
             break
-        if messages[place].role == "user" and messages[place].origin == "user":
+        if messages[place].is_said:
             begin = place
             if total > room:
                 break
@@ -134,7 +134,7 @@ def _head(messages: Sequence[Message], count: int, past: Past) -> Message:
     """What stands for the messages that are left out."""
     first = past.first_prompt if not past.is_whole else ""
     for message in messages:
-        if not first and message.role == "user" and message.origin == "user":
+        if not first and message.is_said:
             first = safe_line(message.text, _PROMPT_SHOWN)
     number = f"its {count} oldest messages" if past.is_whole else "its older messages"
     lines = [

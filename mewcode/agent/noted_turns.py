@@ -10,14 +10,9 @@ _BY_HAND = frozenset({"save_note", "forget_note"})
 """The tools with which a turn takes its notes itself."""
 
 
-def is_prompt(message: Message) -> bool:
-    """Whether it is the user's own."""
-    return message.role == "user" and message.origin == "user"
-
-
 def prompts_in(messages: Iterable[Message]) -> int:
     """How often the user spoke."""
-    return sum(map(is_prompt, messages))
+    return sum(message.is_said for message in messages)
 
 
 def to_look_through(messages: Sequence[Message]) -> list[Message]:
@@ -51,7 +46,7 @@ def ask_for_a_look(texts: Iterable[str]) -> bool:
 def _turns(messages: Sequence[Message]) -> list[list[Message]]:
     turns: list[list[Message]] = [[]]
     for message in messages:
-        if is_prompt(message):
+        if message.is_said:
             turns.append([])
         turns[-1].append(message)
     return [turn for turn in turns if turn]

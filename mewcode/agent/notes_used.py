@@ -69,8 +69,7 @@ def last_turn(messages: Sequence[Message]) -> Sequence[Message]:
     there is no answer yet."""
     end = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == "assistant"), -1)
     for start in range(end, -1, -1):
-        is_said = messages[start].role == "user" and messages[start].origin == "user"
-        if is_said and not _is_said_meanwhile(messages, start):
+        if messages[start].is_said and not _is_said_meanwhile(messages, start):
             return messages[start : end + 1]
     return messages[: end + 1]
 

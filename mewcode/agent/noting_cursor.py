@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mewcode.agent.noted_turns import is_prompt, prompts_in, to_look_through, without_last_turn
+from mewcode.agent.noted_turns import prompts_in, to_look_through, without_last_turn
 from mewcode.core.message import Message
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Cursor:
         cursor.hidden = cursor.last if is_fork else loaded.noted  # notes may have been off until then
         if not is_fork:
             cursor.waiting = to_look_through(_behind(loaded))
-            cursor.unheard = [message.text for message in cursor.waiting if is_prompt(message)]
+            cursor.unheard = [message.text for message in cursor.waiting if message.is_said]
             cursor.turns = len(cursor.unheard)
             cursor.is_behind = not loaded.noted and loaded.start > 0
         return cursor
@@ -76,7 +76,7 @@ class Cursor:
         wanted = [] if self.is_by_hand else to_look_through(new)
         self.is_by_hand = False
         self.waiting += wanted
-        self.unheard += [message.text for message in wanted if is_prompt(message)]
+        self.unheard += [message.text for message in wanted if message.is_said]
         return bool(wanted)
 
     def take_up(self, messages: Sequence[Message]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mewcode.agent.noted_turns import ask_for_a_look, is_prompt, to_look_through
+from mewcode.agent.noted_turns import ask_for_a_look, to_look_through
 from mewcode.agent.noting_cursor import EVERY, Batch, Cursor
 from mewcode.core.errors import SessionError
 from mewcode.infra.stoppable import in_stoppable_thread
@@ -76,5 +76,5 @@ async def _next(sessions_dir: Path, is_ours: IsOurs, tried: Collection[str], sin
 def _counts(unlooked: Unlooked) -> bool:
     """Whether it is worth a request: where the user left turns over in a terminal, where their words ask for
     it, or where there is much of it."""
-    said = [message.text for message in to_look_through(unlooked.messages) if is_prompt(message)]
+    said = [message.text for message in to_look_through(unlooked.messages) if message.is_said]
     return bool(said) and (unlooked.left > 0 or len(said) >= EVERY or ask_for_a_look(said))

@@ -55,7 +55,7 @@ def step_questions(messages: Iterable[Message], root: Path, cwd: Path) -> StepQu
                 files[path] = None
         for result in message.tool_results:
             texts.update(dict.fromkeys(_errors(result)))
-        if message.role == "user" and message.origin == "user" and message.text:
+        if message.is_said and message.text:
             texts[message.text] = None
     return StepQuestions(tuple(files)[:_MOST_FILES], tuple(texts)[:_MOST_ERRORS])
 

@@ -254,7 +254,7 @@ async def _turns(session: Session) -> list[Message]:
     messages: Sequence[Message] = session.agent.conversation.messages
     if not _reaches_back(session) and await asyncio.to_thread(_is_short, session.archive.folder):
         messages = await _history(session)
-    return [message for message in messages if message.role == "user" and message.origin == "user"]
+    return [message for message in messages if message.is_said]
 
 
 def _reaches_back(session: Session) -> bool:

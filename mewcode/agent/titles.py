@@ -47,7 +47,7 @@ def title_question(messages: Sequence[Message]) -> str:
 
 
 def _is_prompt(message: Message) -> bool:
-    return message.role == "user" and message.origin == "user" and bool(message.text.strip())
+    return message.is_said and bool(message.text.strip())
 
 
 def read_title(answer: str) -> str:

@@ -50,14 +50,9 @@ def keep(messages: Sequence[Message], size: Sizer, room: Room) -> Kept:
     begin, tail = _said_last(messages, size, room) or _tail(messages, size, room.tail)
     left = room.tail + room.words - max(room.tail, sum(map(size, tail)))
     todos = last_todos(messages[:begin], size, left // 2)
-    is_awaited = not any(map(is_prompt, tail))
+    is_awaited = not any(message.is_said for message in tail)
     words = _words(messages[:begin], size, left - sum(map(size, todos)), is_awaited=is_awaited)
     return Kept(todos, words, tuple(map(_without_usage, tail)), tuple(messages[:begin]))
-
-
-def is_prompt(message: Message) -> bool:
-    """Whether it is the user's own."""
-    return message.role == "user" and message.origin == "user"
 
 
 def _without_usage(message: Message) -> Message:
@@ -72,7 +67,7 @@ def _said_last(
     while begin and messages[begin - 1].role == "user" and messages[begin - 1].origin != "compaction":
         begin -= 1
     said = messages[begin:]
-    if sum(map(size, said)) <= room.tail or not any(map(is_prompt, said)):
+    if sum(map(size, said)) <= room.tail or not any(message.is_said for message in said):
         return None
     fitted = _fitted(said, size, room.tail + room.words)
     return (begin, fitted) if fitted is not None else None
@@ -134,7 +129,7 @@ def _level(sizes: Sequence[int], room: int) -> int:
 def _words(messages: Sequence[Message], size: Sizer, room: int, *, is_awaited: bool) -> tuple[Message, ...]:
     """The first of the user's messages and the newest ones, each of at most a quarter of the room. Where that
     is little, half of it is for the newest one, if that is what is worked on (``is_awaited``)."""
-    prompts = [message for message in messages if is_prompt(message)]
+    prompts = [message for message in messages if message.is_said]
     if not prompts:
         return ()
     most, left = room // 4, room

@@ -8,7 +8,6 @@ from typing import Literal
 
 import msgspec
 
-from mewcode.context.keep import is_prompt
 from mewcode.context.results import results_of
 from mewcode.context.shorten import both_ends
 from mewcode.core.codec import encode_json
@@ -63,7 +62,7 @@ def _pieces(message: Message, failed: set[str]) -> Iterator[_Piece]:
     speaker: Kind = "system"
     if message.role == "assistant":
         speaker = "agent"
-    elif is_prompt(message):
+    elif message.is_said:
         speaker = "user"
     for block in message.content:
         if isinstance(block, Text) and block.text.strip():

@@ -96,6 +96,11 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     provider_meta: dict[str, Any] = {}
 
     @property
+    def is_said(self) -> bool:
+        """Whether the user said it."""
+        return self.role == "user" and self.origin == "user"
+
+    @property
     def text(self) -> str:
         """The text blocks, joined."""
         return "".join(block.text for block in self.content if isinstance(block, Text))

@@ -146,7 +146,7 @@ def _may_think(messages: Sequence[Message]) -> bool:
                     return False
         else:
             has_results = has_results or message.role == "tool"
-            has_words = has_words or (message.role == "user" and message.origin == "user")
+            has_words = has_words or message.is_said
     return True
 
 

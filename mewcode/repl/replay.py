@@ -46,7 +46,7 @@ def replay(
     for message in shown:
         if message.role != "tool":
             parts.append(group.take(theme, width))
-        if message.role == "user" and message.origin == "user":
+        if message.is_said:
             parts.append(user_block(message.text, theme, width))
         elif message.origin == "compaction":
             parts.append(theme.paint("dim", folded_summary(message, _KEY)) + "\n")
@@ -71,7 +71,7 @@ def replay_plain(messages: Sequence[Message], exchanges: int = EXCHANGES, *, is_
     """The same in plain lines, each part behind a word that says whose it is."""
     shown, lines = _last(messages, exchanges, is_whole)
     for message in shown:
-        if message.role == "user" and message.origin == "user":
+        if message.is_said:
             lines.append(f"you: {end_of(message.text, _TEXT)}")
         elif message.origin == "compaction":
             lines.append(folded_summary(message))
@@ -104,9 +104,7 @@ def _last(
     messages: Sequence[Message], exchanges: int, is_whole: bool, key: str = ""
 ) -> tuple[Sequence[Message], list[str]]:
     """The messages of the last exchanges, and lines on what stands before them."""
-    starts = [
-        place for place, message in enumerate(messages) if message.role == "user" and message.origin == "user"
-    ]
+    starts = [place for place, message in enumerate(messages) if message.is_said]
     if not exchanges or not messages:
         return (), []
     hidden = max(0, len(starts) - exchanges)

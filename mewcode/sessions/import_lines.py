@@ -71,7 +71,7 @@ class RecordLines:
 
     def _message(self, message: Message, ts: float, *, of: str = "") -> bytes:
         message = _named(message)
-        if message.role == "user" and message.origin == "user" and not of:
+        if message.is_said and not of:
             self._turns += 1
             self._before_turns.append(self._head)
             self._keep(message)

@@ -60,7 +60,7 @@ def newest(reading: Reading, way: list[int], tokens: int) -> Newest:
         message = pruned_message(message, reading.replaced)
         taken.append((place, message))
         total += message_tokens(message)
-        if message.role == "user" and message.origin == "user":
+        if message.is_said:
             spoken, spoken_total = len(taken), total
             if total >= tokens:
                 return _cut(taken, spoken)

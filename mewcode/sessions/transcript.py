@@ -31,7 +31,7 @@ def read_transcript(folder: Path) -> list[Spoken]:
     spoken = []
     loaded = load_history(folder)
     for message in loaded.messages:
-        if message.role == "user" and message.origin == "user":
+        if message.is_said:
             turn = loaded.turn_of.get(message.id, turn)
         text = message_text(message)
         if text.strip():

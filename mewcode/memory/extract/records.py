@@ -74,7 +74,7 @@ def _length(block: ContentBlock) -> int:
 
 def _said(message: Message, calls: dict[str, ToolCall], most: int) -> Iterator[tuple[Origin, str, str, str]]:
     """What a record says beside its label and its message."""
-    if message.role == "user" and message.origin == "user":
+    if message.is_said:
         text = re.sub(_REMINDER, "", message.text, flags=re.DOTALL)
         text = _clean(text, min(most, MOST_SAID))
         text += "\n(a picture)" * any(isinstance(block, Image) for block in message.content)

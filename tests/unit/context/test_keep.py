@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from talk import CHINESE, SIZE, TURNS, call, conversation, model, result, step, user
 
-from mewcode.context.keep import TAIL_MESSAGES, is_prompt, keep
+from mewcode.context.keep import TAIL_MESSAGES, keep
 from mewcode.context.shorten import both_ends, shortened
 from mewcode.context.thresholds import Room, Thresholds
 from mewcode.core.message import Message
@@ -36,7 +36,7 @@ def test_what_stays_is_sound_and_has_room(turns: list, tail: int, words: int) ->
         assert kept.tail[0].role in ("user", "assistant")
     before = {message.id for message in messages[: len(messages) - count]}
     assert {message.id for message in (*kept.words, *kept.todos)} <= before
-    assert all(is_prompt(message) for message in kept.words)
+    assert all(message.is_said for message in kept.words)
     order = [message.id for message in messages]
     assert [m.id for m in kept.words] == sorted((m.id for m in kept.words), key=order.index)
 
