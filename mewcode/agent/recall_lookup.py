@@ -70,6 +70,8 @@ class Lookup:
         self._one_at_a_time = threading.Lock()
         self.is_behind = True
         """Whether the index may not know all notes."""
+        self.is_hasty = False
+        """Whether the last look went by words alone, since meaning took too long."""
 
     def about(self, said: str, known: Known, patience: Patience, stop: Stop) -> list[Recalled]:
         """The notes that answer what was said, the best first, of those that the conversation does not hold.
@@ -79,7 +81,9 @@ class Lookup:
         if not entries:
             return []
         self._refresh(patience, stop)
-        scores = self._scores([said], entries, patience.until - _TO_TELL)
+        until = patience.until - _TO_TELL
+        scores = self._scores([said], entries, until)
+        self.is_hasty = time.monotonic() >= until and self._index.engine().is_by_meaning
         return self._told(store, scores, known, patience, stop)
 
     def in_step(self, asked: StepQuestions, known: Known, patience: Patience, stop: Stop) -> list[Recalled]:

@@ -151,15 +151,20 @@ class Recalling:
         self._ready += [(conversation, found)] if found else []
 
     async def _look_again(self, session: Session, find: Find, first: asyncio.Task[None]) -> None:
-        """Looks once more where the index did not know all notes, with all of them."""
+        """Looks once more where the index did not know all notes, with all of them, and where there was no
+        time to compare what is meant."""
+        conversation = session.agent.conversation
         await asyncio.wait({first})
-        if self._lookup is None or not self._lookup.is_behind:
+        lookup = self._lookup
+        if lookup is None or not (lookup.is_behind or lookup.is_hasty):
             return
-        await asyncio.sleep(self._waits.rest)  # the request goes first
-        self._refresh(session)
-        if self._refreshing is not None:
-            await asyncio.wait({self._refreshing})
-        await self._found(session, find, Patience())
+        if lookup.is_behind:
+            await asyncio.sleep(self._waits.rest)  # the request goes first
+            self._refresh(session)
+            if self._refreshing is not None:
+                await asyncio.wait({self._refreshing})
+        if session.agent.conversation is conversation:
+            await self._found(session, find, Patience())
 
     def _opener(self, session: Session) -> Callable[[], tuple[Lookup, Known]]:
         """What gives, in a thread, the lookup and what the conversation holds at this moment."""

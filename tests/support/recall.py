@@ -23,6 +23,7 @@ from mewcode.memory.store import NoteStore
 from mewcode.note_source import open_notes
 from mewcode.providers.base import ModelRequest
 
+from .fake_embedder import FakeEmbedder
 from .sample_session import sample_session, sample_setup
 from .scripted_provider import Answer, Hold, ScriptedProvider, answer
 
@@ -106,6 +107,28 @@ class SlowIndex:
 
     def close(self) -> None:
         self._real.close()
+
+
+class MeaningIndex(SlowIndex):
+    """`RecallIndex` that goes by meaning as well, with a fake model that is loaded at once."""
+
+    def __init__(self, real: RecallIndex, path: Path) -> None:
+        super().__init__(real)
+        self.by_meaning = Engine(path, FakeEmbedder)
+
+    def engine(self) -> Engine:
+        return self.by_meaning
+
+    def refresh_notes(self, entries: Iterable[Entry], stop: Stop) -> bool:
+        def body(entry: Entry) -> str | None:
+            read = self.store().read(entry.level, entry.file)
+            return None if read is None else read.note.body
+
+        return self.by_meaning.update_notes(entries, body) and self.by_meaning.wait_for_vectors(LIMIT)
+
+    def close(self) -> None:
+        self.by_meaning.close()
+        super().close()
 
 
 async def settled(session: Session) -> None:

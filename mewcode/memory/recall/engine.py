@@ -198,7 +198,7 @@ class Engine:
             for name, rows in step.items():
                 if rows is not None:
                     tables.put(
-                        connection, collection, name, signs[name], rows, with_meaning=self._with_meaning
+                        connection, collection, name, signs[name], rows, with_meaning=self.is_by_meaning
                     )
                 elif name in here:  # no other process was quicker
                     tables.remove(connection, collection, name)
@@ -235,7 +235,7 @@ class Engine:
             known = self._run(
                 self._reader,
                 lambda connection: tables.state(
-                    connection, "exchanges", name, with_meaning=self._with_meaning
+                    connection, "exchanges", name, with_meaning=self.is_by_meaning
                 ),
             )
             if known is None:
@@ -243,7 +243,7 @@ class Engine:
             reading = read(name, known)
             if reading is None:
                 return True
-            done = self._learn(_piece(name, sign, known, reading, self._with_meaning))
+            done = self._learn(_piece(name, sign, known, reading, self.is_by_meaning))
             if done is None:
                 return False
             if done and reading.is_all:
@@ -251,7 +251,8 @@ class Engine:
         return False
 
     @property
-    def _with_meaning(self) -> bool:
+    def is_by_meaning(self) -> bool:
+        """Whether meaning is compared as well, or will be once all is loaded."""
         return self._semantic is not None and self._semantic.is_on
 
     def _signs(self, collection: Collection) -> dict[str, str] | None:
@@ -260,7 +261,7 @@ class Engine:
             self._semantic.wake()
         return self._run(
             self._reader,
-            lambda connection: tables.signs(connection, collection, with_meaning=self._with_meaning),
+            lambda connection: tables.signs(connection, collection, with_meaning=self.is_by_meaning),
         )
 
     def _learn(self, work: Callable[[sqlite3.Connection], T]) -> T | None:

@@ -26,17 +26,17 @@ from mewcode.memory.recall.values import Collection, Damaged, Hit, Passage
 
 _COMMON_SHARE = 50
 """A word in more than one row of so many says little: two percent."""
-_FEW = 1_000
+_FEW = 500
 """Rows that are quickly ranked, whatever their share."""
-_MOST_RANKED = 8_000
+_MOST_RANKED = 5_000
 """Rows that a question may have ranked, each counted for each word it holds: some 10 ms."""
 _MOST_RANKED_SHARE = 10
 """The same of a large index: one in so many, some 120 ms at a million."""
-_MOST_WORDS = 24
+_MOST_WORDS = 20
 """Words of a question that are ranked by, the rarest first."""
 _MOST_COMMON = 8
 """Common words of a question that are told apart by how common they are."""
-_CANDIDATES = 64
+_CANDIDATES = 48
 """Rows that are weighed, and those that BM25 finds as good as the last of them, up to four times that."""
 _UNKNOWN = 0.5
 """How much a term counts that no row holds in any way, of the rarest that one could."""

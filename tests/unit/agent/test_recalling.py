@@ -21,8 +21,10 @@ from tests.support.notes import note as sample_note
 from tests.support.recall import (
     ASKED,
     LIMIT,
+    PATIENT,
     PORT,
     ChoosingProvider,
+    MeaningIndex,
     SlowIndex,
     recall_in,
     recalled,
@@ -344,6 +346,27 @@ def test_what_the_first_look_left_out_goes_along_with_a_later_request(
 
     waits = RecallWaits(request=0.0, rest=0.0, start=LIMIT * 9, turn=LIMIT * 9)
     recall_in(tmp_path, provider, scenario, waits=waits)
+    assert told(provider, 0) == []
+    assert BODY in told(provider, 1)[0]
+
+
+def test_what_there_was_no_time_to_compare_by_meaning_goes_along_with_a_later_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(tmp_path, PORT)
+    monkeypatch.setattr("mewcode.agent.recall_lookup.clears", lambda hit: hit.likeness > 0)
+    provider = ChoosingProvider()
+
+    async def scenario(session: Session) -> None:
+        recalling = recalling_of(session)
+        recalling._index = index = MeaningIndex(recalling._index, tmp_path / "meaning.sqlite")
+        index.refresh_notes(index.store().live(), lambda: False)
+        index.refresh_notes(index.store().live(), lambda: False)  # the second look starts the thread
+        await take_turn(session, ASKED)
+        await settled(session)
+        await take_turn(session, "ok")
+
+    recall_in(tmp_path, provider, scenario, waits=msgspec.structs.replace(PATIENT, request=0.0))
     assert told(provider, 0) == []
     assert BODY in told(provider, 1)[0]
 
