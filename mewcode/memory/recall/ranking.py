@@ -28,10 +28,12 @@ _COMMON_SHARE = 50
 """A word in more than one row of so many says little: two percent."""
 _FEW = 500
 """Rows that are quickly ranked, whatever their share."""
+_MANY = 8_000
+"""Rows of a word that take a millisecond or two to count: with more it counts as common, whatever its share."""
 _MOST_RANKED = 5_000
 """Rows that a question may have ranked, each counted for each word it holds: some 10 ms."""
-_MOST_RANKED_SHARE = 10
-"""The same of a large index: one in so many, some 120 ms at a million."""
+_MOST_RANKED_SHARE = 20
+"""The same of a large index: one in so many, some 100 ms at a million."""
 _MOST_WORDS = 20
 """Words of a question that are ranked by, the rarest first."""
 _MOST_COMMON = 8
@@ -128,7 +130,7 @@ class Weighing:
         self._connection = connection
         self._collection = collection
         self._rows, self._length = totals(connection, collection)
-        self._most = max(self._rows // _COMMON_SHARE, _FEW)
+        self._most = min(max(self._rows // _COMMON_SHARE, _FEW), _MANY)
         texts = dict.fromkeys(word for term in terms for word in term.words)
         self._words = {
             text: _look_up(connection, collection, text, self._rows, self._most)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mewcode.core.errors import UsageError
-from mewcode.eval.datasets import Case, Corpus, read_dataset
+from mewcode.eval.datasets import NOTHING, Case, Corpus, read_dataset
 
 OWN = Path(__file__).parents[3] / "evals" / "recall-notes.json"
 
@@ -141,6 +142,15 @@ def test_our_own_set_is_what_it_says_to_be() -> None:
         {query["target_ids"][0] for query in asked if query["split"] == half} for half in ("tune", "report")
     ]
     assert halves[0].isdisjoint(halves[1])
+
+
+@pytest.mark.parametrize("name", ["recall-blind.json", "recall-situations.json"])
+def test_the_sets_that_are_only_reported_are_what_they_say_to_be(name: str) -> None:
+    corpus = read_one(OWN.with_name(name))
+    asked = [case for case in corpus.cases if case.kind != NOTHING]
+    assert (len(corpus.notes), len(asked), len(corpus.cases)) == (100, 120, 130)
+    assert Counter(case.kind for case in asked) == {"paraphrase": 50, "cross": 45, "keyword": 25}
+    assert all(note.aliases for note in corpus.notes)
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{}", '[{"qa": 3}]', "\x00", '{"notes": [], "queries": 1}'])
