@@ -80,10 +80,12 @@ class Liveness(msgspec.Struct, frozen=True):
     checked: int = 0
 
 
-def check_note(note: Note, tree: Tree, clock: Callable[[], float] = time.monotonic) -> Liveness:
+def check_note(
+    note: Note, tree: Tree, clock: Callable[[], float] = time.monotonic, limit: float = TIME_LIMIT
+) -> Liveness:
     """What a note names that is not there. Of a note that is not the project's only absolute paths within the
-    work tree count. Never raises; takes at most about `TIME_LIMIT` beyond a look at single files."""
-    return check_text(note.body, tree, is_project=note.level == "project", clock=clock)
+    work tree count. Never raises; takes at most about ``limit`` seconds beyond a look at single files."""
+    return check_text(note.body, tree, is_project=note.level == "project", clock=clock, limit=limit)
 
 
 def check_notes(
@@ -103,11 +105,19 @@ def check_notes(
     wanted = {part for item in named if item.kind == "symbol" for part in item.target.split(".")}
     if wanted:
         tree.words(frozenset(sorted(wanted)[:_MOST_WORDS]), until)
-    return [Liveness() if stop() or clock() > until else check_note(note, tree, clock) for note in notes]
+    return [
+        Liveness() if stop() or clock() > until else check_note(note, tree, clock, until - clock())
+        for note in notes
+    ]
 
 
 def check_text(
-    text: str, tree: Tree, *, is_project: bool = True, clock: Callable[[], float] = time.monotonic
+    text: str,
+    tree: Tree,
+    *,
+    is_project: bool = True,
+    clock: Callable[[], float] = time.monotonic,
+    limit: float = TIME_LIMIT,
 ) -> Liveness:
     """See `check_note`."""
     if not any(mark in text for mark in MARKS):
@@ -117,7 +127,7 @@ def check_text(
     named = references(redact(text[:MOST_READ]))
     if not is_project:
         named = tuple(item for item in named if item.target.startswith("/"))
-    return _Check(tree, clock() + TIME_LIMIT).judge(named)
+    return _Check(tree, clock() + limit).judge(named)
 
 
 def dead_words(found: Liveness) -> str:

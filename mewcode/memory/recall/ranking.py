@@ -29,7 +29,7 @@ _COMMON_SHARE = 50
 _FEW = 500
 """Rows that are quickly ranked, whatever their share."""
 _MANY = 8_000
-"""Rows of a word that take a millisecond or two to count: with more it counts as common, whatever its share."""
+"""Rows of a word that take a millisecond or two to count; with more it is common, whatever its share."""
 _MOST_RANKED = 5_000
 """Rows that a question may have ranked, each counted for each word it holds: some 10 ms."""
 _MOST_RANKED_SHARE = 20
