@@ -29,7 +29,6 @@ _TOPIC = "¤"
 """What begins the name of either in the index, which no word of a text does."""
 _JOINT = "-"
 """Between two English words that are one in the lists, and in the table between their stems."""
-
 _MOST_TOPICS = 6
 """Of a word."""
 
@@ -46,11 +45,6 @@ def _line_from(beginning: str) -> bytes:
     lines, wanted = _lines(), beginning.encode()
     place = bisect_left(lines, wanted)
     return lines[place] if place < len(lines) and lines[place].startswith(wanted) else b""
-
-
-def _of(word: str) -> tuple[str, ...]:
-    """What stands behind a word; nothing where it is in no list."""
-    return tuple(_line_from(f"{word} ").decode().split(" ")[1:])
 
 
 def table_of(concepts: str, topics: str) -> str:
@@ -91,7 +85,7 @@ def _names(sized: list[tuple[int, str]]) -> list[str]:
 
 def names_of(word: str) -> tuple[str, ...]:
     """The concepts and topics that a prepared word belongs to, as the index names them."""
-    return _of(word)
+    return tuple(_line_from(f"{word} ").decode().split(" ")[1:])
 
 
 def concepts_of(word: str) -> tuple[str, ...]:
@@ -106,7 +100,7 @@ def topics_of(word: str) -> tuple[str, ...]:
 
 def phrase_of(first: str, second: str) -> str:
     """The one word that two prepared words behind each other are (``roll back``); "" where they are two."""
-    return "".join(_of(first + _JOINT + second))
+    return "".join(names_of(first + _JOINT + second))
 
 
 def opens_phrase(word: str) -> bool:
@@ -121,7 +115,7 @@ def known_words(run: str) -> Iterator[str]:
         word = ""
         if place + 1 < len(run) and _line_from(run[place : place + 2]):
             pieces = (run[place : place + size] for size in _SIZES)
-            word = next((piece for piece in pieces if _of(piece)), "")
+            word = next((piece for piece in pieces if names_of(piece)), "")
         if not word:
             place += 1
             continue
