@@ -81,10 +81,11 @@ class Liveness(msgspec.Struct, frozen=True):
 
 
 def check_note(
-    note: Note, tree: Tree, clock: Callable[[], float] = time.monotonic, limit: float = TIME_LIMIT
+    note: Note, tree: Tree, clock: Callable[[], float] = time.monotonic, limit: float | None = None
 ) -> Liveness:
     """What a note names that is not there. Of a note that is not the project's only absolute paths within the
-    work tree count. Never raises; takes at most about ``limit`` seconds beyond a look at single files."""
+    work tree count. Never raises; takes at most about ``limit`` seconds (`TIME_LIMIT`) beyond a look at
+    single files."""
     return check_text(note.body, tree, is_project=note.level == "project", clock=clock, limit=limit)
 
 
@@ -117,7 +118,7 @@ def check_text(
     *,
     is_project: bool = True,
     clock: Callable[[], float] = time.monotonic,
-    limit: float = TIME_LIMIT,
+    limit: float | None = None,
 ) -> Liveness:
     """See `check_note`."""
     if not any(mark in text for mark in MARKS):
@@ -127,7 +128,7 @@ def check_text(
     named = references(redact(text[:MOST_READ]))
     if not is_project:
         named = tuple(item for item in named if item.target.startswith("/"))
-    return _Check(tree, clock() + limit).judge(named)
+    return _Check(tree, clock() + (TIME_LIMIT if limit is None else limit)).judge(named)
 
 
 def dead_words(found: Liveness) -> str:
