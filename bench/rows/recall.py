@@ -29,7 +29,7 @@ _LENGTHS = (1, 2, 3, 5, 8, 12, 30)
 """Words of a question."""
 _QUESTIONS = 60
 _MOST_SECONDS = 600.0
-_PATIENCE = 0.035
+_PATIENCE = 0.03
 """Seconds for which a request has a question's vector waited for (50 ms without what comes after it)."""
 
 

@@ -40,7 +40,7 @@ _ALWAYS = 30
 """Notes that are new or changed which a look takes in though nobody waits for it any more."""
 _MOST_CALLS = 250
 """Messages among which a result's call is looked for: one answer makes at most 200 calls."""
-_TO_TELL = 0.015
+_TO_TELL = 0.02
 """Seconds that are left for what comes after the question's vector."""
 _COMMON = frozenset({
     "__init__.py", "conftest.py", "index.html", "index.js", "index.ts", "main.go", "main.py", "main.rs",

@@ -63,8 +63,12 @@ class Asked:
         self._thread.start()
 
     def vector(self, until: float = math.inf) -> Vector | None:
-        """Waits for it, no longer than ``until`` (`time.monotonic`); None where there is none then."""
-        self._thread.join(None if until == math.inf else max(until - time.monotonic(), 0.0))
+        """Waits for it, no longer than ``until`` (`time.monotonic`); None where there is none then, and where
+        it is later already: to compare it takes time as well."""
+        left = until - time.monotonic()
+        if left <= 0:
+            return None
+        self._thread.join(None if left == math.inf else left)
         return self._vector
 
     def _find(self, embedder: Embedder, question: str) -> None:
