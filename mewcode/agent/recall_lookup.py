@@ -93,6 +93,7 @@ class Lookup:
         if not entries:
             return []
         self._refresh(patience, stop)
+        self.is_hasty = False
         scores = self._scores(asked.texts, entries)
         for file in asked.files:
             engine = self._index.engine()

@@ -37,8 +37,7 @@ class Space:
         size = max((len(vector) for *_, vector in found), default=0)
         found = [row for row in found if len(row[5]) == size]
         self.rows: list[int] = [row[0] for row in found]
-        self.ids: list[str] = [row[1] for row in found]
-        self._numbers = {id_: number for number, id_ in enumerate(self.ids)}
+        self._numbers: dict[str, int] = {row[1]: number for number, row in enumerate(found)}
         packed = b"".join(row[5] for row in found)
         self._vectors = np.frombuffer(packed, np.int8).reshape(len(found), size)
         self._lengths = self._norms()
